@@ -1,0 +1,8 @@
+//! What Kubernetes does with storage, as pure functions.
+//!
+//! Given Kubernetes storage objects, `pvbind` says what happens to them and
+//! why: deterministic, without input or output, clock, randomness or threads.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+pub mod quantity;
