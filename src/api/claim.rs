@@ -1,0 +1,214 @@
+//! PersistentVolumeClaim.
+
+use super::{AccessMode, LabelSelector, ObjectMeta, ResourceList, Timestamp, VolumeMode, names};
+use crate::quantity::Quantity;
+use serde_json::Value;
+
+object! {
+    /// A PersistentVolumeClaim (core/v1).
+    pub struct PersistentVolumeClaim("a PersistentVolumeClaim") {
+        /// `v1`, where written.
+        api_version: Option<String> = "apiVersion",
+        /// `PersistentVolumeClaim`, where written.
+        kind: Option<String> = "kind",
+        /// Name, namespace, annotations and the rest of the metadata.
+        metadata: ObjectMeta = "metadata",
+        /// What is asked for.
+        spec: PersistentVolumeClaimSpec = "spec",
+        /// What was given.
+        status: PersistentVolumeClaimStatus = "status",
+    }
+}
+
+object! {
+    /// What a claim asks for.
+    pub struct PersistentVolumeClaimSpec("a PersistentVolumeClaim's spec") {
+        /// How the volume must be mountable.
+        access_modes: Option<Vec<AccessMode>> = "accessModes",
+        /// Which labels the volume must have. An empty selector is not the
+        /// same object as none.
+        selector: Option<LabelSelector> = "selector",
+        /// How large the volume must be.
+        resources: ResourceRequirements = "resources",
+        /// The volume that the claim is bound to or asks for by name.
+        volume_name: Option<String> = "volumeName",
+        /// The name of the class; absent means the default class, "" means
+        /// none. [`PersistentVolumeClaim::class_name`] also looks at the
+        /// annotation.
+        storage_class_name: Option<String> = "storageClassName",
+        /// Whether the volume must be a file system or a raw device; absent
+        /// means a file system.
+        volume_mode: Option<VolumeMode> = "volumeMode",
+        /// What to fill the volume with.
+        data_source: Option<Value> = "dataSource",
+        /// What to fill the volume with, of any kind.
+        data_source_ref: Option<Value> = "dataSourceRef",
+        /// The name of the VolumeAttributesClass; absent means "".
+        volume_attributes_class_name: Option<String> = "volumeAttributesClassName",
+    }
+}
+
+object! {
+    /// How much of each resource is asked for
+    /// (`VolumeResourceRequirements` of core/v1).
+    pub struct ResourceRequirements("resource requirements") {
+        /// The least that is needed.
+        requests: Option<ResourceList> = "requests",
+        /// The most that may be given. Kubernetes 1.36 does not look at it
+        /// when it binds.
+        limits: Option<ResourceList> = "limits",
+    }
+}
+
+object! {
+    /// What a claim was given.
+    pub struct PersistentVolumeClaimStatus("a PersistentVolumeClaim's status") {
+        /// The phase; absent on a claim that the controller has not seen yet.
+        phase: Option<ClaimPhase> = "phase",
+        /// The access modes of the volume.
+        access_modes: Option<Vec<AccessMode>> = "accessModes",
+        /// The capacity of the volume.
+        capacity: Option<ResourceList> = "capacity",
+        /// The VolumeAttributesClass of the volume.
+        current_volume_attributes_class_name: Option<String> = "currentVolumeAttributesClassName",
+    }
+}
+
+object! {
+    /// A claim to be made: the template of an ephemeral volume or of a
+    /// StatefulSet.
+    pub struct PersistentVolumeClaimTemplate("a claim template") {
+        /// `v1`, where written.
+        api_version: Option<String> = "apiVersion",
+        /// `PersistentVolumeClaim`, where written.
+        kind: Option<String> = "kind",
+        /// Metadata of the claims to be made.
+        metadata: ObjectMeta = "metadata",
+        /// Spec of the claims to be made.
+        spec: PersistentVolumeClaimSpec = "spec",
+    }
+}
+
+open_enum! {
+    /// The phase of a claim.
+    pub enum ClaimPhase {
+        /// Not bound yet.
+        Pending = "Pending",
+        /// Bound to a volume.
+        Bound = "Bound",
+        /// The volume that it was bound to is gone.
+        Lost = "Lost",
+    }
+}
+
+/// Where a claim's class comes from: see
+/// [`PersistentVolumeClaim::class_origin`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ClassOrigin {
+    /// From the annotation `volume.beta.kubernetes.io/storage-class`.
+    Annotation,
+    /// From `spec.storageClassName`.
+    Spec,
+    /// From nowhere: the claim has no class, and takes the default class when
+    /// there is one and no volume without class fits.
+    Unset,
+}
+
+impl PersistentVolumeClaim {
+    /// The class of the claim: the annotation
+    /// `volume.beta.kubernetes.io/storage-class` if its key is present (even
+    /// when empty), else `spec.storageClassName`, else "".
+    ///
+    /// Follows `GetPersistentVolumeClaimClass` of Kubernetes 1.36.
+    pub fn class_name(&self) -> &str {
+        self.metadata
+            .annotation(names::BETA_STORAGE_CLASS)
+            .or(self.spec.storage_class_name.as_deref())
+            .unwrap_or_default()
+    }
+
+    /// Where the class comes from.
+    pub fn class_origin(&self) -> ClassOrigin {
+        if self.metadata.has_annotation(names::BETA_STORAGE_CLASS) {
+            ClassOrigin::Annotation
+        } else if self.spec.storage_class_name.is_some() {
+            ClassOrigin::Spec
+        } else {
+            ClassOrigin::Unset
+        }
+    }
+
+    /// Whether the claim says which class it wants, "" (none) included. A claim
+    /// that does not can be given the default class.
+    ///
+    /// Follows `PersistentVolumeClaimHasClass` of Kubernetes 1.36.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolumeClaim;
+    /// let unset = PersistentVolumeClaim::default();
+    /// assert!(!unset.has_class());
+    /// let empty: PersistentVolumeClaim =
+    ///     serde_json::from_str(r#"{"spec": {"storageClassName": ""}}"#)?;
+    /// assert!(empty.has_class());
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn has_class(&self) -> bool {
+        self.class_origin() != ClassOrigin::Unset
+    }
+
+    /// Whether the volume must be a file system or a raw device; absent means
+    /// a file system.
+    pub fn volume_mode(&self) -> &VolumeMode {
+        self.spec
+            .volume_mode
+            .as_ref()
+            .unwrap_or(&VolumeMode::Filesystem)
+    }
+
+    /// The access modes as listed.
+    pub fn access_modes(&self) -> &[AccessMode] {
+        self.spec.access_modes.as_deref().unwrap_or_default()
+    }
+
+    /// The storage request in bytes, if there is one.
+    pub fn storage_request(&self) -> Option<&Quantity> {
+        self.spec.resources.requests.as_ref()?.storage.as_ref()
+    }
+
+    /// The storage request in bytes; absent counts as zero.
+    pub fn requested_storage(&self) -> &Quantity {
+        static ZERO: Quantity = Quantity::ZERO;
+        self.storage_request().unwrap_or(&ZERO)
+    }
+
+    /// The name of the VolumeAttributesClass; absent means "".
+    pub fn attributes_class_name(&self) -> &str {
+        self.spec
+            .volume_attributes_class_name
+            .as_deref()
+            .unwrap_or_default()
+    }
+
+    /// The volume that the claim is bound to or asks for by name, "" if none.
+    pub fn volume_name(&self) -> &str {
+        self.spec.volume_name.as_deref().unwrap_or_default()
+    }
+
+    /// Whether the controller has finished binding: the annotation
+    /// `pv.kubernetes.io/bind-completed` is present.
+    pub fn is_bind_completed(&self) -> bool {
+        self.metadata.has_annotation(names::BIND_COMPLETED)
+    }
+
+    /// Whether the scheduler counts the claim as bound: it names a volume and
+    /// the controller has finished binding.
+    pub fn is_fully_bound(&self) -> bool {
+        !self.volume_name().is_empty() && self.is_bind_completed()
+    }
+
+    /// When somebody asked for the claim's deletion.
+    pub fn deletion_timestamp(&self) -> Option<&Timestamp> {
+        self.metadata.deletion_timestamp.as_ref()
+    }
+}

@@ -1,0 +1,64 @@
+//! StorageClass.
+
+use std::collections::BTreeMap;
+
+use super::{ObjectMeta, PersistentVolumeReclaimPolicy, TopologySelectorTerm, names};
+
+object! {
+    /// A StorageClass (storage.k8s.io/v1).
+    pub struct StorageClass("a StorageClass") {
+        /// `storage.k8s.io/v1`, where written.
+        api_version: Option<String> = "apiVersion",
+        /// `StorageClass`, where written.
+        kind: Option<String> = "kind",
+        /// Name, annotations and the rest of the metadata.
+        metadata: ObjectMeta = "metadata",
+        /// Who makes volumes of this class.
+        provisioner: Option<String> = "provisioner",
+        /// What the provisioner is to know.
+        parameters: Option<BTreeMap<String, String>> = "parameters",
+        /// The policy that volumes of this class get.
+        reclaim_policy: Option<PersistentVolumeReclaimPolicy> = "reclaimPolicy",
+        /// The mount options that volumes of this class get.
+        mount_options: Option<Vec<String>> = "mountOptions",
+        /// Whether claims of this class may grow.
+        allow_volume_expansion: Option<bool> = "allowVolumeExpansion",
+        /// When claims of this class are bound.
+        volume_binding_mode: Option<VolumeBindingMode> = "volumeBindingMode",
+        /// The nodes for which volumes of this class can be made; without terms,
+        /// all.
+        allowed_topologies: Option<Vec<TopologySelectorTerm>> = "allowedTopologies",
+    }
+}
+
+open_enum! {
+    /// When a claim is bound.
+    pub enum VolumeBindingMode {
+        /// As soon as it is there.
+        Immediate = "Immediate",
+        /// When a pod that uses it is scheduled.
+        WaitForFirstConsumer = "WaitForFirstConsumer",
+    }
+}
+
+impl StorageClass {
+    /// The class's name.
+    pub fn name(&self) -> &str {
+        self.metadata.name()
+    }
+
+    /// The provisioner's name, "" if absent.
+    pub fn provisioner(&self) -> &str {
+        self.provisioner.as_deref().unwrap_or_default()
+    }
+
+    /// Whether the class is marked as the default class, by the annotation
+    /// under its new or its old key.
+    ///
+    /// Follows `IsDefaultAnnotation` of Kubernetes 1.36.
+    pub fn is_marked_default(&self) -> bool {
+        [names::IS_DEFAULT_CLASS, names::BETA_IS_DEFAULT_CLASS]
+            .into_iter()
+            .any(|key| self.metadata.annotation(key) == Some("true"))
+    }
+}

@@ -1,0 +1,104 @@
+//! CSIDriver, CSINode and CSIStorageCapacity.
+
+use super::{LabelSelector, ObjectMeta};
+use crate::quantity::Quantity;
+
+object! {
+    /// A CSIDriver (storage.k8s.io/v1): what Kubernetes is to know of a driver.
+    pub struct CsiDriver("a CSIDriver") {
+        /// `storage.k8s.io/v1`, where written.
+        api_version: Option<String> = "apiVersion",
+        /// `CSIDriver`, where written.
+        kind: Option<String> = "kind",
+        /// The metadata; the name is the driver's.
+        metadata: ObjectMeta = "metadata",
+        /// What Kubernetes is to know of the driver.
+        spec: CsiDriverSpec = "spec",
+    }
+}
+
+object! {
+    /// What Kubernetes is to know of a driver.
+    pub struct CsiDriverSpec("a CSIDriver's spec") {
+        /// Whether the driver publishes CSIStorageCapacity objects, and the
+        /// scheduler is to look at them.
+        storage_capacity: Option<bool> = "storageCapacity",
+    }
+}
+
+impl CsiDriver {
+    /// The driver's name.
+    pub fn name(&self) -> &str {
+        self.metadata.name()
+    }
+}
+
+object! {
+    /// A CSINode (storage.k8s.io/v1): the drivers on a node.
+    pub struct CsiNode("a CSINode") {
+        /// `storage.k8s.io/v1`, where written.
+        api_version: Option<String> = "apiVersion",
+        /// `CSINode`, where written.
+        kind: Option<String> = "kind",
+        /// The metadata; the name is the node's.
+        metadata: ObjectMeta = "metadata",
+        /// The drivers on the node.
+        spec: CsiNodeSpec = "spec",
+    }
+}
+
+object! {
+    /// The drivers on a node.
+    pub struct CsiNodeSpec("a CSINode's spec") {
+        /// The drivers, in the order in which they registered.
+        drivers: Option<Vec<CsiNodeDriver>> = "drivers",
+    }
+}
+
+object! {
+    /// A driver on a node.
+    pub struct CsiNodeDriver("a driver of a CSINode") {
+        /// The driver's name.
+        name: Option<String> = "name",
+        /// The driver's name for the node.
+        node_id: Option<String> = "nodeID",
+        /// The labels of the node that make up its place for this driver.
+        topology_keys: Option<Vec<String>> = "topologyKeys",
+    }
+}
+
+impl CsiNode {
+    /// The node's name.
+    pub fn name(&self) -> &str {
+        self.metadata.name()
+    }
+}
+
+object! {
+    /// A CSIStorageCapacity (storage.k8s.io/v1): how much a driver can still
+    /// provision for a class in a part of the cluster.
+    pub struct CsiStorageCapacity("a CSIStorageCapacity") {
+        /// `storage.k8s.io/v1`, where written.
+        api_version: Option<String> = "apiVersion",
+        /// `CSIStorageCapacity`, where written.
+        kind: Option<String> = "kind",
+        /// Name, namespace and the rest of the metadata.
+        metadata: ObjectMeta = "metadata",
+        /// The nodes it speaks of: none if absent, all if empty.
+        node_topology: Option<LabelSelector> = "nodeTopology",
+        /// The class it speaks of.
+        storage_class_name: Option<String> = "storageClassName",
+        /// How much is left, in bytes.
+        capacity: Option<Quantity> = "capacity",
+        /// The largest single volume, in bytes.
+        maximum_volume_size: Option<Quantity> = "maximumVolumeSize",
+    }
+}
+
+impl CsiStorageCapacity {
+    /// The largest volume that can be asked for, in bytes:
+    /// `maximumVolumeSize` if set, else `capacity`.
+    pub fn limit(&self) -> Option<&Quantity> {
+        self.maximum_volume_size.as_ref().or(self.capacity.as_ref())
+    }
+}

@@ -1,0 +1,191 @@
+//! What all objects have in common.
+
+use std::collections::BTreeMap;
+
+use super::Timestamp;
+
+object! {
+    /// An object's metadata (`ObjectMeta` of meta/v1).
+    pub struct ObjectMeta("an object's metadata") {
+        /// The name, unique in the namespace (or in the cluster, for volumes,
+        /// classes and nodes).
+        name: Option<String> = "name",
+        /// The prefix from which the API server makes a name.
+        generate_name: Option<String> = "generateName",
+        /// The namespace; absent for volumes, classes and nodes.
+        namespace: Option<String> = "namespace",
+        /// The identity of this one object: a new object of the same name has
+        /// another.
+        uid: Option<String> = "uid",
+        /// The version of the object, set by the API server on each change.
+        resource_version: Option<String> = "resourceVersion",
+        /// When the object was created.
+        creation_timestamp: Option<Timestamp> = "creationTimestamp",
+        /// Set when somebody asked for the object's deletion; it is gone once
+        /// its finalizers are.
+        deletion_timestamp: Option<Timestamp> = "deletionTimestamp",
+        /// Labels, which selectors look at.
+        labels: Option<BTreeMap<String, String>> = "labels",
+        /// Annotations, in which controllers keep their notes.
+        annotations: Option<BTreeMap<String, String>> = "annotations",
+        /// Who has to agree before the object goes.
+        finalizers: Option<Vec<String>> = "finalizers",
+        /// The objects that this one belongs to.
+        owner_references: Option<Vec<OwnerReference>> = "ownerReferences",
+    }
+}
+
+impl ObjectMeta {
+    /// The name, empty if absent.
+    pub fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or_default()
+    }
+
+    /// The namespace, empty if absent.
+    pub fn namespace(&self) -> &str {
+        self.namespace.as_deref().unwrap_or_default()
+    }
+
+    /// The uid, empty if absent.
+    pub fn uid(&self) -> &str {
+        self.uid.as_deref().unwrap_or_default()
+    }
+
+    /// The resource version, empty if absent.
+    pub fn resource_version(&self) -> &str {
+        self.resource_version.as_deref().unwrap_or_default()
+    }
+
+    /// Whether somebody asked for the object's deletion.
+    pub fn is_being_deleted(&self) -> bool {
+        self.deletion_timestamp.is_some()
+    }
+
+    /// The labels; an empty map if absent.
+    pub fn labels(&self) -> &BTreeMap<String, String> {
+        static NONE: BTreeMap<String, String> = BTreeMap::new();
+        self.labels.as_ref().unwrap_or(&NONE)
+    }
+
+    /// The value of an annotation, if its key is present.
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        self.annotations.as_ref()?.get(key).map(String::as_str)
+    }
+
+    /// Whether the key of an annotation is present, whatever its value.
+    pub fn has_annotation(&self, key: &str) -> bool {
+        self.annotation(key).is_some()
+    }
+
+    /// Sets an annotation; tells whether that changed anything.
+    pub fn set_annotation(&mut self, key: &str, value: &str) -> bool {
+        if self.annotation(key) == Some(value) {
+            return false;
+        }
+        self.annotations
+            .get_or_insert_default()
+            .insert(key.to_owned(), value.to_owned());
+        true
+    }
+
+    /// Removes an annotation; tells whether it was there.
+    pub fn remove_annotation(&mut self, key: &str) -> bool {
+        self.annotations
+            .as_mut()
+            .is_some_and(|annotations| annotations.remove(key).is_some())
+    }
+
+    /// Whether a finalizer is present.
+    pub fn has_finalizer(&self, name: &str) -> bool {
+        self.finalizers
+            .as_ref()
+            .is_some_and(|finalizers| finalizers.iter().any(|finalizer| finalizer == name))
+    }
+
+    /// The owner reference that is marked as controller, if any.
+    pub fn controller(&self) -> Option<&OwnerReference> {
+        self.owner_references
+            .iter()
+            .flatten()
+            .find(|owner| owner.controller == Some(true))
+    }
+
+    /// `NAMESPACE/NAME`, or just the name if there is no namespace.
+    ///
+    /// ```
+    /// use pvbind::api::ObjectMeta;
+    /// let meta = ObjectMeta {
+    ///     name: Some("data".into()),
+    ///     namespace: Some("shop".into()),
+    ///     ..ObjectMeta::default()
+    /// };
+    /// assert_eq!(meta.key(), "shop/data");
+    /// ```
+    pub fn key(&self) -> String {
+        match self.namespace() {
+            "" => self.name().to_owned(),
+            namespace => format!("{namespace}/{}", self.name()),
+        }
+    }
+}
+
+object! {
+    /// A reference to the object that owns this one (meta/v1).
+    pub struct OwnerReference("an owner reference") {
+        /// The owner's API group and version.
+        api_version: Option<String> = "apiVersion",
+        /// The owner's kind.
+        kind: Option<String> = "kind",
+        /// The owner's name, in the same namespace.
+        name: Option<String> = "name",
+        /// The owner's uid.
+        uid: Option<String> = "uid",
+        /// Whether this owner is the controller of the object.
+        controller: Option<bool> = "controller",
+        /// Whether the owner waits for this object when it is deleted.
+        block_owner_deletion: Option<bool> = "blockOwnerDeletion",
+    }
+}
+
+object! {
+    /// A reference to any object (`ObjectReference` of core/v1); on a volume
+    /// it is the `claimRef`.
+    pub struct ObjectReference("an object reference") {
+        /// The kind of the object.
+        kind: Option<String> = "kind",
+        /// The namespace of the object.
+        namespace: Option<String> = "namespace",
+        /// The name of the object.
+        name: Option<String> = "name",
+        /// The uid of the object. A `claimRef` without uid is a reservation.
+        uid: Option<String> = "uid",
+        /// The API group and version of the object.
+        api_version: Option<String> = "apiVersion",
+        /// The version of the object at the time the reference was made.
+        resource_version: Option<String> = "resourceVersion",
+        /// A part of the object.
+        field_path: Option<String> = "fieldPath",
+    }
+}
+
+impl ObjectReference {
+    /// The namespace, empty if absent.
+    pub fn namespace(&self) -> &str {
+        self.namespace.as_deref().unwrap_or_default()
+    }
+
+    /// The name, empty if absent.
+    pub fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or_default()
+    }
+
+    /// The uid, empty if absent.
+    pub fn uid(&self) -> &str {
+        self.uid.as_deref().unwrap_or_default()
+    }
+
+    /// `NAMESPACE/NAME`.
+    pub fn key(&self) -> String {
+        format!("{}/{}", self.namespace(), self.name())
+    }
+}

@@ -1,0 +1,203 @@
+//! Pod.
+
+use std::collections::BTreeMap;
+
+use super::{NodeSelector, ObjectMeta, PersistentVolumeClaim, PersistentVolumeClaimTemplate};
+use serde_json::Value;
+
+object! {
+    /// A Pod (core/v1), of which decisions about storage need the volumes and
+    /// the node.
+    pub struct Pod("a Pod") {
+        /// `v1`, where written.
+        api_version: Option<String> = "apiVersion",
+        /// `Pod`, where written.
+        kind: Option<String> = "kind",
+        /// Name, namespace, owners and the rest of the metadata.
+        metadata: ObjectMeta = "metadata",
+        /// What the pod is to run, with which volumes, on which nodes.
+        spec: PodSpec = "spec",
+        /// How far the pod has come.
+        status: PodStatus = "status",
+    }
+}
+
+object! {
+    /// What a pod is to run, with which volumes, on which nodes.
+    pub struct PodSpec("a Pod's spec") {
+        /// The volumes of the pod.
+        volumes: Option<Vec<PodVolume>> = "volumes",
+        /// The node that the pod was assigned to.
+        node_name: Option<String> = "nodeName",
+        /// Labels that the node must have.
+        node_selector: Option<BTreeMap<String, String>> = "nodeSelector",
+        /// Further wishes about nodes and neighbours.
+        affinity: Option<Affinity> = "affinity",
+    }
+}
+
+object! {
+    /// Wishes about nodes and neighbours.
+    pub struct Affinity("a pod's affinity") {
+        /// Wishes about nodes.
+        node_affinity: Option<PodNodeAffinity> = "nodeAffinity",
+    }
+}
+
+object! {
+    /// Wishes of a pod about nodes.
+    pub struct PodNodeAffinity("a pod's node affinity") {
+        /// What a node must satisfy for the pod to be scheduled there.
+        required_during_scheduling_ignored_during_execution: Option<NodeSelector> = "requiredDuringSchedulingIgnoredDuringExecution",
+        /// What a node should satisfy.
+        preferred_during_scheduling_ignored_during_execution: Option<Vec<Value>> = "preferredDuringSchedulingIgnoredDuringExecution",
+    }
+}
+
+object! {
+    /// A volume of a pod. Kinds other than claims stand among the unknown
+    /// fields.
+    pub struct PodVolume("a volume of a Pod") {
+        /// The name by which containers mount it.
+        name: Option<String> = "name",
+        /// A claim of the pod's namespace.
+        persistent_volume_claim: Option<PersistentVolumeClaimVolumeSource> = "persistentVolumeClaim",
+        /// A claim that is made for the pod and goes with it.
+        ephemeral: Option<EphemeralVolumeSource> = "ephemeral",
+    }
+}
+
+object! {
+    /// A claim as a volume of a pod.
+    pub struct PersistentVolumeClaimVolumeSource("a claim as a volume of a Pod") {
+        /// The claim's name.
+        claim_name: Option<String> = "claimName",
+        /// Whether the pod only reads.
+        read_only: Option<bool> = "readOnly",
+    }
+}
+
+object! {
+    /// A claim that is made for a pod.
+    pub struct EphemeralVolumeSource("an ephemeral volume") {
+        /// The claim to be made.
+        volume_claim_template: Option<PersistentVolumeClaimTemplate> = "volumeClaimTemplate",
+    }
+}
+
+object! {
+    /// How far a pod has come.
+    pub struct PodStatus("a Pod's status") {
+        /// The phase.
+        phase: Option<PodPhase> = "phase",
+    }
+}
+
+open_enum! {
+    /// The phase of a pod.
+    pub enum PodPhase {
+        /// Not running yet.
+        Pending = "Pending",
+        /// Running.
+        Running = "Running",
+        /// Finished well.
+        Succeeded = "Succeeded",
+        /// Finished badly.
+        Failed = "Failed",
+        /// Nothing is heard from its node.
+        Unknown = "Unknown",
+    }
+}
+
+/// A claim that a pod uses: see [`Pod::claims`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodVolumeClaim<'a> {
+    /// The name of the pod's volume.
+    pub volume: &'a str,
+    /// The name of the claim, in the pod's namespace.
+    pub claim: std::borrow::Cow<'a, str>,
+    /// Whether the claim is made for the pod, and so must be owned by it.
+    pub is_ephemeral: bool,
+}
+
+/// The name of the claim for an ephemeral volume: `POD-VOLUME`.
+///
+/// Two different pairs can give the same name (`a-b` with `c`, `a` with
+/// `b-c`); the claim's owner tells whose it is, see [`Pod::owns`].
+///
+/// Follows `ephemeral.VolumeClaimName` of Kubernetes 1.36.
+///
+/// ```
+/// assert_eq!(pvbind::api::ephemeral_claim_name("web", "scratch"), "web-scratch");
+/// ```
+pub fn ephemeral_claim_name(pod: &str, volume: &str) -> String {
+    format!("{pod}-{volume}")
+}
+
+impl Pod {
+    /// The pod's name.
+    pub fn name(&self) -> &str {
+        self.metadata.name()
+    }
+
+    /// The node that the pod was assigned to, "" if none yet.
+    pub fn node_name(&self) -> &str {
+        self.spec.node_name.as_deref().unwrap_or_default()
+    }
+
+    /// The claims that the pod uses, in the order of its volumes, ephemeral
+    /// volumes included. A claim that two volumes name comes twice.
+    ///
+    /// ```
+    /// use pvbind::api::Pod;
+    /// let pod: Pod = serde_json::from_str(
+    ///     r#"{"metadata": {"name": "web"}, "spec": {"volumes": [
+    ///         {"name": "data", "persistentVolumeClaim": {"claimName": "shop-data"}},
+    ///         {"name": "config", "configMap": {"name": "web"}},
+    ///         {"name": "scratch", "ephemeral": {}}]}}"#,
+    /// )?;
+    /// let names: Vec<_> = pod.claims().map(|used| used.claim).collect();
+    /// assert_eq!(names, ["shop-data", "web-scratch"]);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn claims(&self) -> impl Iterator<Item = PodVolumeClaim<'_>> {
+        self.spec.volumes.iter().flatten().filter_map(|volume| {
+            let name = volume.name.as_deref().unwrap_or_default();
+            if let Some(source) = &volume.persistent_volume_claim {
+                Some(PodVolumeClaim {
+                    volume: name,
+                    claim: source.claim_name.as_deref().unwrap_or_default().into(),
+                    is_ephemeral: false,
+                })
+            } else {
+                volume.ephemeral.as_ref().map(|_| PodVolumeClaim {
+                    volume: name,
+                    claim: ephemeral_claim_name(self.name(), name).into(),
+                    is_ephemeral: true,
+                })
+            }
+        })
+    }
+
+    /// Whether the pod uses a claim of its namespace.
+    pub fn uses_claim(&self, claim: &str) -> bool {
+        self.claims().any(|used| used.claim == claim)
+    }
+
+    /// Whether the pod owns the claim: the claim's controller reference has the
+    /// pod's uid, and both are in one namespace.
+    pub fn owns(&self, claim: &PersistentVolumeClaim) -> bool {
+        self.metadata.namespace() == claim.metadata.namespace()
+            && claim.metadata.controller().is_some_and(|owner| {
+                owner.uid.as_deref().unwrap_or_default() == self.metadata.uid()
+            })
+    }
+
+    /// Whether the pod has finished, well or badly.
+    pub fn is_finished(&self) -> bool {
+        matches!(
+            self.status.phase,
+            Some(PodPhase::Succeeded | PodPhase::Failed)
+        )
+    }
+}

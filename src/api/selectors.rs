@@ -1,0 +1,113 @@
+//! Selectors as they are written. The module [`selector`](crate::selector)
+//! says what they mean.
+
+use std::collections::BTreeMap;
+
+object! {
+    /// A label selector (meta/v1): every entry of both lists must hold.
+    ///
+    /// A missing selector and an empty one (`{}`) both match everything, and
+    /// yet are different objects: an external provisioner refuses a claim
+    /// whose selector is set at all. So fields of this type are `Option`s.
+    pub struct LabelSelector("a label selector") {
+        /// Labels that must be there with these values.
+        match_labels: Option<BTreeMap<String, String>> = "matchLabels",
+        /// Requirements that must hold.
+        match_expressions: Option<Vec<LabelSelectorRequirement>> = "matchExpressions",
+    }
+}
+
+object! {
+    /// One requirement of a label selector.
+    pub struct LabelSelectorRequirement("a label selector requirement") {
+        /// The key of the label.
+        key: Option<String> = "key",
+        /// How the label compares with the values.
+        operator: Option<LabelSelectorOperator> = "operator",
+        /// The values, for `In` and `NotIn`.
+        values: Option<Vec<String>> = "values",
+    }
+}
+
+open_enum! {
+    /// The operator of a label selector requirement.
+    pub enum LabelSelectorOperator {
+        /// The label is there and has one of the values.
+        In = "In",
+        /// The label is not there, or has none of the values.
+        NotIn = "NotIn",
+        /// The label is there.
+        Exists = "Exists",
+        /// The label is not there.
+        DoesNotExist = "DoesNotExist",
+    }
+}
+
+object! {
+    /// A node selector (core/v1): some term must hold. Without terms it
+    /// matches no node.
+    pub struct NodeSelector("a node selector") {
+        /// The terms, of which one must hold.
+        node_selector_terms: Option<Vec<NodeSelectorTerm>> = "nodeSelectorTerms",
+    }
+}
+
+object! {
+    /// A term of a node selector: every requirement must hold. A term without
+    /// requirements matches no node.
+    pub struct NodeSelectorTerm("a node selector term") {
+        /// Requirements on the node's labels.
+        match_expressions: Option<Vec<NodeSelectorRequirement>> = "matchExpressions",
+        /// Requirements on the node's fields; the one known is `metadata.name`.
+        match_fields: Option<Vec<NodeSelectorRequirement>> = "matchFields",
+    }
+}
+
+object! {
+    /// One requirement of a node selector term.
+    pub struct NodeSelectorRequirement("a node selector requirement") {
+        /// The key of the label, or the field.
+        key: Option<String> = "key",
+        /// How the label or field compares with the values.
+        operator: Option<NodeSelectorOperator> = "operator",
+        /// The values; for `Gt` and `Lt` one integer.
+        values: Option<Vec<String>> = "values",
+    }
+}
+
+open_enum! {
+    /// The operator of a node selector requirement.
+    pub enum NodeSelectorOperator {
+        /// The label is there and has one of the values.
+        In = "In",
+        /// The label is not there, or has none of the values.
+        NotIn = "NotIn",
+        /// The label is there.
+        Exists = "Exists",
+        /// The label is not there.
+        DoesNotExist = "DoesNotExist",
+        /// The label is an integer greater than the value.
+        Gt = "Gt",
+        /// The label is an integer less than the value.
+        Lt = "Lt",
+    }
+}
+
+object! {
+    /// A term of a class's `allowedTopologies` (core/v1): every entry must hold.
+    /// A term without entries matches no node.
+    pub struct TopologySelectorTerm("a topology selector term") {
+        /// Labels that the node must have with one of the values.
+        match_label_expressions: Option<Vec<TopologySelectorLabelRequirement>> = "matchLabelExpressions",
+    }
+}
+
+object! {
+    /// One entry of a topology selector term.
+    pub struct TopologySelectorLabelRequirement("a topology selector requirement") {
+        /// The key of the node's label.
+        key: Option<String> = "key",
+        /// The values, one of which the label must have.
+        values: Option<Vec<String>> = "values",
+    }
+}

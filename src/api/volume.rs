@@ -1,0 +1,302 @@
+//! PersistentVolume.
+
+use super::{
+    NodeSelector, ObjectMeta, ObjectReference, PersistentVolumeClaim, ResourceList, names,
+};
+use crate::quantity::Quantity;
+
+object! {
+    /// A PersistentVolume (core/v1).
+    pub struct PersistentVolume("a PersistentVolume") {
+        /// `v1`, where written.
+        api_version: Option<String> = "apiVersion",
+        /// `PersistentVolume`, where written.
+        kind: Option<String> = "kind",
+        /// Name, labels, annotations and the rest of the metadata.
+        metadata: ObjectMeta = "metadata",
+        /// What the volume is and whom it is for.
+        spec: PersistentVolumeSpec = "spec",
+        /// The phase that the volume is in.
+        status: PersistentVolumeStatus = "status",
+    }
+}
+
+object! {
+    /// What a volume is and whom it is for.
+    ///
+    /// Sources other than `csi` stand among the unknown fields;
+    /// [`PersistentVolume::source`] names the one that is set.
+    pub struct PersistentVolumeSpec("a PersistentVolume's spec") {
+        /// The claim that the volume is bound to or reserved for.
+        claim_ref: Option<ObjectReference> = "claimRef",
+        /// How large the volume is.
+        capacity: Option<ResourceList> = "capacity",
+        /// How it may be mounted.
+        access_modes: Option<Vec<AccessMode>> = "accessModes",
+        /// Whether it is a file system or a raw device; absent means a file
+        /// system.
+        volume_mode: Option<VolumeMode> = "volumeMode",
+        /// The name of its class. [`PersistentVolume::class_name`] also looks
+        /// at the annotation.
+        storage_class_name: Option<String> = "storageClassName",
+        /// The name of its VolumeAttributesClass; absent means "".
+        volume_attributes_class_name: Option<String> = "volumeAttributesClassName",
+        /// The nodes that can reach it.
+        node_affinity: Option<VolumeNodeAffinity> = "nodeAffinity",
+        /// What happens when its claim is gone.
+        persistent_volume_reclaim_policy: Option<PersistentVolumeReclaimPolicy> = "persistentVolumeReclaimPolicy",
+        /// Options for mounting.
+        mount_options: Option<Vec<String>> = "mountOptions",
+        /// The volume of a CSI driver.
+        csi: Option<CsiVolumeSource> = "csi",
+    }
+}
+
+object! {
+    /// The phase that a volume is in.
+    pub struct PersistentVolumeStatus("a PersistentVolume's status") {
+        /// The phase; absent on a volume that the controller has not seen yet.
+        phase: Option<VolumePhase> = "phase",
+        /// Why the volume is in this phase, for people.
+        message: Option<String> = "message",
+        /// Why the volume is in this phase, for programs.
+        reason: Option<String> = "reason",
+    }
+}
+
+object! {
+    /// The nodes that can reach a volume.
+    ///
+    /// Without `required` every node can; with `required` that has no terms,
+    /// none can.
+    pub struct VolumeNodeAffinity("a volume's node affinity") {
+        /// What a node must satisfy.
+        required: Option<NodeSelector> = "required",
+    }
+}
+
+object! {
+    /// The volume of a CSI driver (`CSIPersistentVolumeSource` of core/v1).
+    pub struct CsiVolumeSource("a CSI volume source") {
+        /// The driver's name.
+        driver: Option<String> = "driver",
+        /// The driver's name for the volume.
+        volume_handle: Option<String> = "volumeHandle",
+    }
+}
+
+open_enum! {
+    /// How a volume may be mounted.
+    ///
+    /// The order is that of the search: see
+    /// [`find_best_match_for_claim`](crate::matching::find_best_match_for_claim).
+    pub enum AccessMode {
+        /// By the pods of one node, for reading and writing.
+        ReadWriteOnce = "ReadWriteOnce",
+        /// By many nodes, for reading.
+        ReadOnlyMany = "ReadOnlyMany",
+        /// By many nodes, for reading and writing.
+        ReadWriteMany = "ReadWriteMany",
+        /// By one pod in the cluster, for reading and writing.
+        ReadWriteOncePod = "ReadWriteOncePod",
+    }
+}
+
+impl AccessMode {
+    /// The known modes, in the order of the search.
+    pub const KNOWN: [AccessMode; 4] = [
+        AccessMode::ReadWriteOnce,
+        AccessMode::ReadOnlyMany,
+        AccessMode::ReadWriteMany,
+        AccessMode::ReadWriteOncePod,
+    ];
+
+    /// The abbreviation that `kubectl get` prints, or the whole text of an
+    /// unknown mode.
+    ///
+    /// ```
+    /// use pvbind::api::AccessMode;
+    /// assert_eq!(AccessMode::ReadOnlyMany.abbreviation(), "ROX");
+    /// assert_eq!(AccessMode::from("ReadNever").abbreviation(), "ReadNever");
+    /// ```
+    pub fn abbreviation(&self) -> &str {
+        match self {
+            AccessMode::ReadWriteOnce => "RWO",
+            AccessMode::ReadOnlyMany => "ROX",
+            AccessMode::ReadWriteMany => "RWX",
+            AccessMode::ReadWriteOncePod => "RWOP",
+            AccessMode::Other(text) => text,
+        }
+    }
+}
+
+open_enum! {
+    /// Whether a volume is a file system or a raw device.
+    pub enum VolumeMode {
+        /// A file system, mounted into a directory.
+        Filesystem = "Filesystem",
+        /// A raw block device.
+        Block = "Block",
+    }
+}
+
+open_enum! {
+    /// What happens to a volume when its claim is gone.
+    pub enum PersistentVolumeReclaimPolicy {
+        /// Nothing; an administrator decides.
+        Retain = "Retain",
+        /// It is deleted, in the backend too.
+        Delete = "Delete",
+        /// Its files are deleted and it becomes available again.
+        Recycle = "Recycle",
+    }
+}
+
+open_enum! {
+    /// The phase of a volume.
+    pub enum VolumePhase {
+        /// Not seen by the controller yet.
+        Pending = "Pending",
+        /// Free, or reserved for a claim that has not taken it yet.
+        Available = "Available",
+        /// Bound to a claim.
+        Bound = "Bound",
+        /// Its claim is gone and it has not been reclaimed yet.
+        Released = "Released",
+        /// It could not be reclaimed.
+        Failed = "Failed",
+    }
+}
+
+/// The names of the volume sources that Kubernetes 1.36 knows, as they stand in
+/// a volume's spec.
+pub const VOLUME_SOURCES: [&str; 22] = [
+    "awsElasticBlockStore",
+    "azureDisk",
+    "azureFile",
+    "cephfs",
+    "cinder",
+    "csi",
+    "fc",
+    "flexVolume",
+    "flocker",
+    "gcePersistentDisk",
+    "glusterfs",
+    "hostPath",
+    "iscsi",
+    "local",
+    "nfs",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "quobyte",
+    "rbd",
+    "scaleIO",
+    "storageos",
+    "vsphereVolume",
+];
+
+impl PersistentVolume {
+    /// The volume's name.
+    pub fn name(&self) -> &str {
+        self.metadata.name()
+    }
+
+    /// The class of the volume: the annotation
+    /// `volume.beta.kubernetes.io/storage-class` if its key is present (even
+    /// when empty), else `spec.storageClassName`, else "".
+    ///
+    /// Follows `GetPersistentVolumeClass` of Kubernetes 1.36.
+    pub fn class_name(&self) -> &str {
+        self.metadata
+            .annotation(names::BETA_STORAGE_CLASS)
+            .or(self.spec.storage_class_name.as_deref())
+            .unwrap_or_default()
+    }
+
+    /// Whether the volume is a file system or a raw device; absent means a
+    /// file system.
+    pub fn volume_mode(&self) -> &VolumeMode {
+        self.spec
+            .volume_mode
+            .as_ref()
+            .unwrap_or(&VolumeMode::Filesystem)
+    }
+
+    /// The access modes as listed.
+    pub fn access_modes(&self) -> &[AccessMode] {
+        self.spec.access_modes.as_deref().unwrap_or_default()
+    }
+
+    /// The storage capacity in bytes; absent counts as zero.
+    pub fn storage(&self) -> &Quantity {
+        static ZERO: Quantity = Quantity::ZERO;
+        self.spec
+            .capacity
+            .as_ref()
+            .and_then(|capacity| capacity.storage.as_ref())
+            .unwrap_or(&ZERO)
+    }
+
+    /// The name of the VolumeAttributesClass; absent means "".
+    pub fn attributes_class_name(&self) -> &str {
+        self.spec
+            .volume_attributes_class_name
+            .as_deref()
+            .unwrap_or_default()
+    }
+
+    /// What a node must satisfy to reach the volume; `None` if every node can.
+    pub fn required_node_affinity(&self) -> Option<&NodeSelector> {
+        self.spec.node_affinity.as_ref()?.required.as_ref()
+    }
+
+    /// The claim that the volume is bound to or reserved for.
+    pub fn claim_ref(&self) -> Option<&ObjectReference> {
+        self.spec.claim_ref.as_ref()
+    }
+
+    /// Whether the volume is bound to the claim, or reserved for it: its
+    /// claimRef has the claim's namespace and name and, if it has a uid, the
+    /// claim's uid.
+    ///
+    /// Follows `IsVolumeBoundToClaim` of Kubernetes 1.36.
+    ///
+    /// ```
+    /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+    /// let claim: PersistentVolumeClaim = serde_json::from_str(
+    ///     r#"{"metadata": {"namespace": "shop", "name": "data", "uid": "u-2"}}"#,
+    /// )?;
+    /// let reserved: PersistentVolume = serde_json::from_str(
+    ///     r#"{"spec": {"claimRef": {"namespace": "shop", "name": "data"}}}"#,
+    /// )?;
+    /// assert!(reserved.is_bound_to(&claim));
+    /// // An earlier claim of the same name is another claim.
+    /// let taken: PersistentVolume = serde_json::from_str(
+    ///     r#"{"spec": {"claimRef": {"namespace": "shop", "name": "data", "uid": "u-1"}}}"#,
+    /// )?;
+    /// assert!(!taken.is_bound_to(&claim));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn is_bound_to(&self, claim: &PersistentVolumeClaim) -> bool {
+        self.claim_ref().is_some_and(|reference| {
+            reference.name() == claim.metadata.name()
+                && reference.namespace() == claim.metadata.namespace()
+                && (reference.uid().is_empty() || reference.uid() == claim.metadata.uid())
+        })
+    }
+
+    /// The name of the volume source that is set, as it stands in the spec
+    /// (`csi`, `hostPath`, `nfs` …). The first in the order of
+    /// [`VOLUME_SOURCES`] if a hostile object sets several; `None` if it sets
+    /// none that Kubernetes 1.36 knows.
+    pub fn source(&self) -> Option<&'static str> {
+        VOLUME_SOURCES.into_iter().find(|&source| match source {
+            "csi" => self.spec.csi.is_some(),
+            other => self
+                .spec
+                .unknown
+                .get(other)
+                .is_some_and(|value| !value.is_null()),
+        })
+    }
+}
