@@ -52,6 +52,9 @@ pub use claim::{
     PersistentVolumeClaimStatus, PersistentVolumeClaimTemplate, ResourceRequirements,
 };
 
+mod key;
+pub use key::ClaimKey;
+
 mod class;
 pub use class::{StorageClass, VolumeBindingMode};
 
