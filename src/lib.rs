@@ -6,4 +6,6 @@
 #![warn(missing_docs)]
 
 pub mod api;
+pub mod matching;
 pub mod quantity;
+pub mod selector;

@@ -388,6 +388,11 @@ macro_rules! open_enum {
                     $Name::Other(text) => text,
                 }
             }
+
+            /// Whether Kubernetes 1.36 does not know this value.
+            pub fn is_unknown(&self) -> bool {
+                matches!(self, $Name::Other(_))
+            }
         }
 
         impl From<&str> for $Name {

@@ -1,0 +1,148 @@
+//! Why a selector does not match.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use super::{FieldRequirement, Requirement, SelectorError};
+
+/// A requirement that does not hold, and what was found instead.
+///
+/// Borrows from the selector and the labels; [`into_owned`](Unmet::into_owned)
+/// makes it last.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use pvbind::api::NodeSelector;
+/// use pvbind::selector::{CompiledNodeSelector, TermOutcome, Unmet};
+///
+/// let written: NodeSelector = serde_json::from_str(
+///     r#"{"nodeSelectorTerms": [{"matchExpressions": [
+///         {"key": "zone", "operator": "In", "values": ["a", "b"]}]}]}"#,
+/// )?;
+/// let selector = CompiledNodeSelector::compile(&written);
+/// let labels = BTreeMap::from([("zone", "c")]);
+/// let outcomes = selector.explain(&labels, None);
+/// let [TermOutcome::Unmet(reasons)] = outcomes.as_slice() else { panic!() };
+/// let Unmet::Label { requirement, found } = &reasons[0] else { panic!() };
+/// assert_eq!(requirement.key(), "zone");
+/// assert_eq!(found.as_deref(), Some("c"));
+/// assert_eq!(reasons[0].to_string(), "`zone in (a,b)` fails: the label is `c`");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Unmet<'a> {
+    /// A requirement on a label.
+    Label {
+        /// What was asked.
+        requirement: Cow<'a, Requirement>,
+        /// The label's value; `None` if there is no such label.
+        found: Option<Cow<'a, str>>,
+    },
+    /// A requirement on a field of the node.
+    Field {
+        /// What was asked.
+        requirement: Cow<'a, FieldRequirement>,
+        /// The field's value; empty for a field that a node does not have.
+        found: Cow<'a, str>,
+    },
+}
+
+impl<'a> Unmet<'a> {
+    pub(super) fn label(requirement: &'a Requirement, found: Option<&'a str>) -> Self {
+        Unmet::Label {
+            requirement: Cow::Borrowed(requirement),
+            found: found.map(Cow::Borrowed),
+        }
+    }
+
+    pub(super) fn field(requirement: &'a FieldRequirement, found: &'a str) -> Self {
+        Unmet::Field {
+            requirement: Cow::Borrowed(requirement),
+            found: Cow::Borrowed(found),
+        }
+    }
+
+    /// The same reason, borrowing nothing.
+    pub fn into_owned(self) -> Unmet<'static> {
+        match self {
+            Unmet::Label { requirement, found } => Unmet::Label {
+                requirement: Cow::Owned(requirement.into_owned()),
+                found: found.map(|found| Cow::Owned(found.into_owned())),
+            },
+            Unmet::Field { requirement, found } => Unmet::Field {
+                requirement: Cow::Owned(requirement.into_owned()),
+                found: Cow::Owned(found.into_owned()),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Unmet<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unmet::Label {
+                requirement,
+                found: Some(found),
+            } => write!(f, "`{requirement}` fails: the label is `{found}`"),
+            Unmet::Label {
+                requirement,
+                found: None,
+            } => write!(f, "`{requirement}` fails: there is no such label"),
+            Unmet::Field { requirement, found } => {
+                write!(f, "`{requirement}` fails: the field is `{found}`")
+            }
+        }
+    }
+}
+
+/// What became of one term of a node or topology selector.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TermOutcome<'a> {
+    /// The term holds, and so does the selector.
+    Holds,
+    /// The term has no requirements, so it matches nothing.
+    Empty,
+    /// The term has a mistake and was not compared.
+    Invalid(Cow<'a, SelectorError>),
+    /// These requirements do not hold: all of them, those on labels first, each
+    /// kind in the order in which the term keeps them. At least one.
+    Unmet(Vec<Unmet<'a>>),
+}
+
+impl TermOutcome<'_> {
+    /// Whether the term holds.
+    pub fn holds(&self) -> bool {
+        matches!(self, TermOutcome::Holds)
+    }
+
+    /// The same outcome, borrowing nothing.
+    pub fn into_owned(self) -> TermOutcome<'static> {
+        match self {
+            TermOutcome::Holds => TermOutcome::Holds,
+            TermOutcome::Empty => TermOutcome::Empty,
+            TermOutcome::Invalid(error) => TermOutcome::Invalid(Cow::Owned(error.into_owned())),
+            TermOutcome::Unmet(reasons) => {
+                TermOutcome::Unmet(reasons.into_iter().map(Unmet::into_owned).collect())
+            }
+        }
+    }
+}
+
+impl fmt::Display for TermOutcome<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TermOutcome::Holds => f.write_str("holds"),
+            TermOutcome::Empty => f.write_str("has no requirements, so it matches nothing"),
+            TermOutcome::Invalid(error) => write!(f, "is invalid: {error}"),
+            TermOutcome::Unmet(reasons) => {
+                for (index, reason) in reasons.iter().enumerate() {
+                    let comma = if index > 0 { ", " } else { "" };
+                    write!(f, "{comma}{reason}")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}

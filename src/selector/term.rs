@@ -1,0 +1,136 @@
+//! One term of a node or topology selector, compiled.
+
+use std::borrow::Cow;
+
+use super::parse::Parser;
+use super::requirement::NumberMemo;
+use super::{FieldRequirement, Labels, Requirement, SelectorError, TermOutcome};
+
+/// A term of a [`CompiledNodeSelector`] or [`CompiledTopology`]: requirements
+/// that must all hold.
+///
+/// A term is in one of three states: it has a mistake ([`error`]), and then no
+/// requirements are kept; it is empty ([`is_empty`]); or it has requirements.
+/// Only in the last can it match.
+///
+/// ```
+/// use pvbind::api::NodeSelector;
+/// use pvbind::selector::CompiledNodeSelector;
+///
+/// let written: NodeSelector = serde_json::from_str(
+///     r#"{"nodeSelectorTerms": [
+///         {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]},
+///         {"matchExpressions": [{"key": "zone", "operator": "in", "values": ["a"]}]},
+///         {}]}"#,
+/// )?;
+/// let selector = CompiledNodeSelector::compile(&written);
+/// let [good, bad, empty] = selector.terms() else { panic!() };
+/// assert_eq!(good.requirements()[0].required_values().unwrap(), ["a"]);
+/// assert!(bad.error().is_some() && bad.requirements().is_empty() && !bad.is_empty());
+/// assert!(empty.is_empty());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+///
+/// [`CompiledNodeSelector`]: super::CompiledNodeSelector
+/// [`CompiledTopology`]: super::CompiledTopology
+/// [`error`]: CompiledTerm::error
+/// [`is_empty`]: CompiledTerm::is_empty
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CompiledTerm {
+    /// INVARIANT (by key): in order of their keys, equal keys as written.
+    /// INVARIANT (error alone): empty if there is an error.
+    requirements: Box<[Requirement]>,
+    /// INVARIANT (error alone): empty if there is an error.
+    fields: Box<[FieldRequirement]>,
+    error: Option<SelectorError>,
+}
+
+impl CompiledTerm {
+    /// The term of these requirements, or the mistakes found in them.
+    // INVARIANT (by key), (error alone): upheld here, the only constructor.
+    pub(super) fn new(
+        parser: Parser,
+        mut requirements: Vec<Requirement>,
+        mut fields: Vec<FieldRequirement>,
+    ) -> Self {
+        let error = SelectorError::from_mistakes(parser.mistakes);
+        if error.is_some() {
+            requirements = Vec::new();
+            fields = Vec::new();
+        }
+        requirements.sort_by(|a, b| a.key().cmp(b.key()));
+        CompiledTerm {
+            requirements: requirements.into(),
+            fields: fields.into(),
+            error,
+        }
+    }
+
+    /// Whether the term matches a node. Fields are not compared without a node
+    /// name. A term with a mistake, and an empty one, match nothing.
+    ///
+    /// Allocates nothing. Costs one look-up for each requirement, up to the
+    /// first that fails.
+    pub fn matches(&self, labels: &(impl Labels + ?Sized), node_name: Option<&str>) -> bool {
+        let mut numbers = NumberMemo::default();
+        self.error.is_none()
+            && !self.is_empty()
+            && self.requirements.iter().all(|requirement| {
+                requirement.holds_for(labels.label(requirement.key()), &mut numbers)
+            })
+            && given(node_name).is_none_or(|name| self.fields.iter().all(|field| field.holds(name)))
+    }
+
+    /// What becomes of the term on a node, with everything that fails.
+    pub fn explain<'a>(
+        &'a self,
+        labels: &'a (impl Labels + ?Sized),
+        node_name: Option<&'a str>,
+    ) -> TermOutcome<'a> {
+        if let Some(error) = &self.error {
+            return TermOutcome::Invalid(Cow::Borrowed(error));
+        }
+        if self.is_empty() {
+            return TermOutcome::Empty;
+        }
+        let mut numbers = NumberMemo::default();
+        let mut unmet: Vec<_> = self
+            .requirements
+            .iter()
+            .filter_map(|requirement| requirement.unmet(labels, &mut numbers))
+            .collect();
+        if let Some(name) = given(node_name) {
+            unmet.extend(self.fields.iter().filter_map(|field| field.unmet(name)));
+        }
+        if unmet.is_empty() {
+            TermOutcome::Holds
+        } else {
+            TermOutcome::Unmet(unmet)
+        }
+    }
+
+    /// The requirements on labels, in order of their keys.
+    pub fn requirements(&self) -> &[Requirement] {
+        &self.requirements
+    }
+
+    /// The requirements on fields, in the order in which they are written.
+    pub fn fields(&self) -> &[FieldRequirement] {
+        &self.fields
+    }
+
+    /// The mistakes in the term, if it has any.
+    pub fn error(&self) -> Option<&SelectorError> {
+        self.error.as_ref()
+    }
+
+    /// Whether the term is written without any requirement.
+    pub fn is_empty(&self) -> bool {
+        self.error.is_none() && self.requirements.is_empty() && self.fields.is_empty()
+    }
+}
+
+/// An empty name is no name.
+pub(super) fn given(node_name: Option<&str>) -> Option<&str> {
+    node_name.filter(|name| !name.is_empty())
+}
