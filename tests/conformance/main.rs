@@ -35,8 +35,11 @@ use flate2::read::GzDecoder;
 use serde_json::Value;
 
 #[path = "../support/exact.rs"]
+#[allow(dead_code, reason = "other tests use the rest of it")]
 mod exact;
+mod matching;
 mod quantity;
+mod selector;
 
 /// Runs one case: how it went, or how it disagrees.
 type Run = fn(&Value) -> Result<CaseOutcome, String>;
@@ -44,12 +47,12 @@ type Run = fn(&Value) -> Result<CaseOutcome, String>;
 /// What runs each vector file; `None` until that part of the crate exists.
 const PARTS: &[(&str, Option<Run>)] = &[
     ("quantity", Some(quantity::run)),
-    ("label_selector", None),
-    ("node_selector", None),
-    ("topology_terms", None),
-    ("find_matching_volume", None),
-    ("find_best_match_for_claim", None),
-    ("volume_satisfies_claim", None),
+    ("label_selector", Some(selector::label)),
+    ("node_selector", Some(selector::node)),
+    ("topology_terms", Some(selector::topology)),
+    ("find_matching_volume", Some(matching::find)),
+    ("find_best_match_for_claim", Some(matching::best_match)),
+    ("volume_satisfies_claim", Some(matching::satisfies)),
     ("sync_claim", None),
     ("sync_volume", None),
     ("pod_volumes", None),

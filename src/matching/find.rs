@@ -1,0 +1,188 @@
+//! The search over a slice: the definition of a match.
+
+use std::collections::BTreeMap;
+
+use super::rules::{
+    check_access_modes, check_attributes_class, check_capacity, check_claim_ref, check_class,
+    check_node_affinity, check_not_being_deleted, check_not_excluded, check_phase, check_reserved,
+    check_selector, check_volume_mode,
+};
+use crate::api::{PersistentVolume, PersistentVolumeClaim};
+use crate::selector::{CompiledLabelSelector, SelectorError};
+
+/// Who searches, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct FindOptions<'a> {
+    /// The labels of the node that must be able to reach the volume. The
+    /// scheduler gives them; the controller does not.
+    pub node_labels: Option<&'a BTreeMap<String, String>>,
+    /// Names of volumes that must not be taken, such as those already chosen
+    /// for another claim of the same pod.
+    pub excluded: &'a [&'a str],
+    /// Whether binding waits for the first consumer. Without a node, only
+    /// volumes that are reserved for the claim are taken then.
+    pub delay_binding: bool,
+    /// Whether the feature VolumeAttributesClass is on, as it is by default in
+    /// Kubernetes 1.36.
+    pub vac_enabled: bool,
+}
+
+impl Default for FindOptions<'_> {
+    /// No node, nothing excluded, immediate binding, VolumeAttributesClass on.
+    fn default() -> Self {
+        FindOptions {
+            node_labels: None,
+            excluded: &[],
+            delay_binding: false,
+            vac_enabled: true,
+        }
+    }
+}
+
+/// Why no search can be made for a claim. `Display` is upstream's text, but for
+/// what follows the claim in the second one.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FindError {
+    /// The claim names a VolumeAttributesClass while the feature is off.
+    #[error(
+        "unsupported volumeAttributesClassName is set on claim {claim} when the feature-gate \
+         VolumeAttributesClass is disabled"
+    )]
+    AttributesClassDisabled {
+        /// The claim, `NAMESPACE/NAME`.
+        claim: String,
+        /// The VolumeAttributesClass that it names.
+        name: String,
+    },
+    /// The claim's selector cannot be parsed.
+    #[error("error creating internal label selector for claim: {claim}: {error}")]
+    Selector {
+        /// The claim, `NAMESPACE/NAME`.
+        claim: String,
+        /// Where it is wrong, and how.
+        error: SelectorError,
+    },
+}
+
+/// Finds the volume for a claim among volumes that are visited in the order
+/// given: a volume that is bound to the claim or reserved for it, else the
+/// smallest that fits, of equal ones the first.
+///
+/// Follows `FindMatchingVolume` of Kubernetes 1.36. What is easily missed:
+///
+/// - A volume that is bound to the claim (and is large enough, of the right
+///   mode and not being deleted) is taken whatever its phase, class, labels and
+///   access modes; if the node cannot reach it, the answer is *no match*, even
+///   where another volume would fit.
+/// - Without a node, access modes are not looked at: the controller's search,
+///   [`find_best_match_for_claim`](super::find_best_match_for_claim), groups
+///   volumes by them.
+///
+/// # Errors
+/// A [`FindError`] that depends on the claim alone, and is returned even when
+/// there are no volumes.
+///
+/// # Cost
+/// Linear in the number of volumes, without allocation per volume.
+///
+/// ```
+/// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+/// use pvbind::matching::{FindOptions, find_matching_volume};
+/// let volume = |name: &str, size: &str| -> PersistentVolume {
+///     serde_json::from_value(serde_json::json!({
+///         "metadata": {"name": name},
+///         "spec": {"capacity": {"storage": size}},
+///         "status": {"phase": "Available"},
+///     }))
+///     .unwrap()
+/// };
+/// let claim: PersistentVolumeClaim = serde_json::from_str(
+///     r#"{"spec": {"resources": {"requests": {"storage": "5Gi"}}}}"#,
+/// )?;
+/// let volumes = [volume("large", "20Gi"), volume("snug", "6Gi"), volume("small", "1Gi")];
+/// let found = find_matching_volume(&claim, &volumes, &FindOptions::default()).unwrap();
+/// assert_eq!(found.unwrap().name(), "snug");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+pub fn find_matching_volume<'v>(
+    claim: &PersistentVolumeClaim,
+    volumes: impl IntoIterator<Item = &'v PersistentVolume>,
+    options: &FindOptions<'_>,
+) -> Result<Option<&'v PersistentVolume>, FindError> {
+    let selector = check_claim(claim, options.vac_enabled)?;
+    let mut smallest: Option<&PersistentVolume> = None;
+    for volume in volumes {
+        // Without claimRef it is not reserved, and can only win by its size.
+        let is_smaller = smallest.is_none_or(|best| volume.storage() < best.storage());
+        if volume.claim_ref().is_none() && !is_smaller {
+            continue;
+        }
+        if check_before_reservation(claim, volume, options).is_err() {
+            continue;
+        }
+        let is_reachable = || is_reachable(volume, options);
+        if volume.is_bound_to(claim) {
+            return Ok(is_reachable().then_some(volume));
+        }
+        if check_open(claim, volume, selector.as_ref(), options) && is_reachable() {
+            smallest = Some(volume);
+        }
+    }
+    Ok(smallest)
+}
+
+/// What can be wrong with the claim itself; its compiled selector.
+pub(super) fn check_claim(
+    claim: &PersistentVolumeClaim,
+    vac_enabled: bool,
+) -> Result<Option<CompiledLabelSelector>, FindError> {
+    if !vac_enabled && !claim.attributes_class_name().is_empty() {
+        return Err(FindError::AttributesClassDisabled {
+            claim: claim.metadata.key(),
+            name: claim.attributes_class_name().to_owned(),
+        });
+    }
+    let compile = |selector| {
+        CompiledLabelSelector::compile(selector).map_err(|error| FindError::Selector {
+            claim: claim.metadata.key(),
+            error,
+        })
+    };
+    claim.spec.selector.as_ref().map(compile).transpose()
+}
+
+/// The rules that hold even for a volume that is bound to the claim.
+pub(super) fn check_before_reservation<'a>(
+    claim: &'a PersistentVolumeClaim,
+    volume: &'a PersistentVolume,
+    options: &FindOptions<'_>,
+) -> Result<(), super::Refusal<'a>> {
+    check_not_excluded(volume, options.excluded)?;
+    check_claim_ref(volume, claim)?;
+    check_capacity(volume, claim)?;
+    check_volume_mode(volume, claim)?;
+    check_attributes_class(volume, claim, options.vac_enabled)?;
+    check_not_being_deleted(volume)
+}
+
+pub(super) fn is_reachable(volume: &PersistentVolume, options: &FindOptions<'_>) -> bool {
+    options
+        .node_labels
+        .is_none_or(|labels| check_node_affinity(volume, labels).is_ok())
+}
+
+/// Whether an open volume fits, beside what was checked before.
+pub(super) fn check_open(
+    claim: &PersistentVolumeClaim,
+    volume: &PersistentVolume,
+    selector: Option<&CompiledLabelSelector>,
+    options: &FindOptions<'_>,
+) -> bool {
+    let for_controller = options.node_labels.is_none();
+    !(for_controller && options.delay_binding && check_reserved(volume, claim).is_err())
+        && check_phase(volume).is_ok()
+        && check_selector(volume, selector).is_ok()
+        && check_class(volume, claim).is_ok()
+        && (for_controller || check_access_modes(volume, claim).is_ok())
+}

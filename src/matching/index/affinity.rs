@@ -1,0 +1,278 @@
+//! Node affinities, each kept once and evaluated once per node.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::api::{NodeSelector, NodeSelectorOperator, PersistentVolume, names};
+use crate::selector::{CompiledNodeSelector, CompiledTerm};
+
+/// The number of a node affinity in [`Affinities`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct AffinityId(u32);
+
+impl AffinityId {
+    /// The volume has no node affinity: every node can reach it.
+    pub(super) const ANYWHERE: AffinityId = AffinityId(u32::MAX);
+}
+
+/// All different node affinities of the volumes in the index.
+#[derive(Debug, Default)]
+pub(super) struct Affinities {
+    entries: Vec<Entry>,
+    unused: Vec<AffinityId>,
+    /// By the text of the written affinity.
+    by_text: HashMap<Box<str>, AffinityId>,
+    /// Affinities of the common form, one `In` on one key with one value.
+    by_pair: BTreeMap<Box<str>, HashMap<Box<str>, AffinityId>>,
+    /// Key and value of a label to the affinities that a node *can only* match
+    /// if it has that label.
+    candidates: BTreeMap<Box<str>, HashMap<Box<str>, Vec<AffinityId>>>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    users: usize,
+    compiled: CompiledNodeSelector,
+    written: Written,
+    finding: Finding,
+}
+
+/// How an affinity is found again when a volume brings it.
+#[derive(Clone, Debug)]
+enum Written {
+    Pair(Box<str>, Box<str>),
+    Text(Box<str>),
+}
+
+/// How the affinities are found that may match a node.
+#[derive(Clone, Debug)]
+enum Finding {
+    /// Under any of these labels.
+    Labels(Vec<(Box<str>, Box<str>)>),
+    /// It must always be evaluated.
+    Always,
+    /// It matches no node at all.
+    Never,
+}
+
+/// The affinities that a node may match, by its labels; see
+/// [`Affinities::candidates`].
+pub(super) struct NodeCandidates<'a> {
+    lists: Vec<&'a [AffinityId]>,
+}
+
+impl NodeCandidates<'_> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = AffinityId> {
+        self.lists.iter().flat_map(|list| list.iter().copied())
+    }
+}
+
+impl Affinities {
+    /// The affinities found by a label of the node. Each has still to be
+    /// evaluated with [`Affinities::matches`]; one may come more than once.
+    pub(super) fn candidates(&self, labels: &BTreeMap<String, String>) -> NodeCandidates<'_> {
+        let lists = self.candidates.iter().filter_map(|(key, values)| {
+            let value = labels.get(key.as_ref())?;
+            values.get(value.as_str()).map(Vec::as_slice)
+        });
+        NodeCandidates {
+            lists: lists.collect(),
+        }
+    }
+
+    /// Whether a node with these labels matches the affinity. An affinity that
+    /// cannot be parsed does not match.
+    pub(super) fn matches(&self, id: AffinityId, labels: &BTreeMap<String, String>) -> bool {
+        self.entry(id)
+            .is_none_or(|entry| match (&entry.finding, &entry.written) {
+                (Finding::Never, _) => false,
+                (_, Written::Pair(key, value)) => {
+                    labels.get(key.as_ref()).map(String::as_str) == Some(value.as_ref())
+                }
+                (_, Written::Text(_)) => entry.compiled.matches(labels, None) == Ok(true),
+            })
+    }
+
+    /// Whether no label leads to the affinity, so that it must be evaluated for
+    /// every node.
+    pub(super) fn is_always_evaluated(&self, id: AffinityId) -> bool {
+        self.entry(id)
+            .is_some_and(|entry| matches!(entry.finding, Finding::Always))
+    }
+
+    /// The number of a volume's affinity, which is entered if it is new.
+    pub(super) fn enter(&mut self, volume: &PersistentVolume) -> AffinityId {
+        let Some(required) = volume.required_node_affinity() else {
+            return AffinityId::ANYWHERE;
+        };
+        if let Some(id) = self.find(required) {
+            if let Some(entry) = self.entries.get_mut(id.0 as usize) {
+                entry.users = entry.users.saturating_add(1);
+            }
+            return id;
+        }
+        self.add(required)
+    }
+
+    /// The number of a volume's affinity, if it has been entered.
+    pub(super) fn id_of(&self, volume: &PersistentVolume) -> Option<AffinityId> {
+        match volume.required_node_affinity() {
+            None => Some(AffinityId::ANYWHERE),
+            Some(required) => self.find(required),
+        }
+    }
+
+    /// One volume less has this affinity; the last one takes it along.
+    pub(super) fn leave(&mut self, id: AffinityId) {
+        let Some(entry) = self.entries.get_mut(id.0 as usize) else {
+            return;
+        };
+        entry.users = entry.users.saturating_sub(1);
+        if entry.users > 0 {
+            return;
+        }
+        match entry.written.clone() {
+            Written::Pair(key, value) => remove_from(&mut self.by_pair, &key, &value, |_| true),
+            Written::Text(text) => {
+                self.by_text.remove(&text);
+            }
+        }
+        if let Finding::Labels(labels) = entry.finding.clone() {
+            for (key, value) in labels {
+                remove_from(&mut self.candidates, &key, &value, |ids| {
+                    ids.retain(|&other| other != id);
+                    ids.is_empty()
+                });
+            }
+        }
+        self.unused.push(id);
+    }
+
+    fn entry(&self, id: AffinityId) -> Option<&Entry> {
+        self.entries.get(id.0 as usize)
+    }
+
+    fn find(&self, required: &NodeSelector) -> Option<AffinityId> {
+        match single_pair(required) {
+            Some((key, value)) => self.by_pair.get(key)?.get(value).copied(),
+            None => self.by_text.get(text_of(required).as_str()).copied(),
+        }
+    }
+
+    fn add(&mut self, required: &NodeSelector) -> AffinityId {
+        let id = self.unused.pop().unwrap_or_else(|| {
+            // More than 2^32 - 1 different affinities do not fit into memory.
+            AffinityId(u32::try_from(self.entries.len()).unwrap_or(u32::MAX))
+        });
+        let written = match single_pair(required) {
+            Some((key, value)) => {
+                let values = self.by_pair.entry(key.into()).or_default();
+                values.insert(value.into(), id);
+                Written::Pair(key.into(), value.into())
+            }
+            None => {
+                let text: Box<str> = text_of(required).into();
+                self.by_text.insert(text.clone(), id);
+                Written::Text(text)
+            }
+        };
+        let compiled = CompiledNodeSelector::compile(required);
+        let finding = finding(&compiled);
+        if let Finding::Labels(labels) = &finding {
+            for (key, value) in labels {
+                let values = self.candidates.entry(key.clone()).or_default();
+                values.entry(value.clone()).or_default().push(id);
+            }
+        }
+        let entry = Entry {
+            users: 1,
+            compiled,
+            written,
+            finding,
+        };
+        match self.entries.get_mut(id.0 as usize) {
+            Some(place) => *place = entry,
+            None => self.entries.push(entry),
+        }
+        id
+    }
+}
+
+/// The label of an affinity of the common form: one term with one expression,
+/// `In` with one value.
+fn single_pair(required: &NodeSelector) -> Option<(&str, &str)> {
+    let [term] = required.node_selector_terms.as_deref()? else {
+        return None;
+    };
+    let [expression] = term.match_expressions.as_deref()? else {
+        return None;
+    };
+    let [value] = expression.values.as_deref()? else {
+        return None;
+    };
+    let has_fields = term
+        .match_fields
+        .as_ref()
+        .is_some_and(|fields| !fields.is_empty());
+    let is_in = expression.operator == Some(NodeSelectorOperator::In);
+    (is_in && !has_fields).then(|| {
+        (
+            expression.key.as_deref().unwrap_or_default(),
+            value.as_str(),
+        )
+    })
+}
+
+/// A text that is equal for equal affinities.
+fn text_of(required: &NodeSelector) -> String {
+    serde_json::to_string(required).unwrap_or_default()
+}
+
+/// Under which labels an affinity is found: every term that can match must
+/// have an `In`, of which each value leads to the affinity.
+fn finding(compiled: &CompiledNodeSelector) -> Finding {
+    let mut labels = Vec::new();
+    let can_match = |term: &&CompiledTerm| term.error().is_none() && !term.is_empty();
+    for term in compiled.terms().iter().filter(can_match) {
+        let requirements = term.requirements().iter();
+        let listing = requirements.filter_map(|requirement| {
+            let values = requirement.required_values()?;
+            Some((requirement.key(), values))
+        });
+        // A host name tells one node from all others.
+        let best =
+            listing.min_by_key(|(key, values)| (*key != names::HOSTNAME_LABEL, values.len()));
+        let Some((key, values)) = best else {
+            return Finding::Always;
+        };
+        labels.extend(
+            values
+                .iter()
+                .map(|value| (key.into(), value.as_str().into())),
+        );
+    }
+    if labels.is_empty() {
+        return Finding::Never;
+    }
+    labels.sort_unstable();
+    labels.dedup();
+    Finding::Labels(labels)
+}
+
+/// Removes what stands under two keys, if the last user agrees that nothing is
+/// left of it, and the outer entry with the last inner one.
+fn remove_from<T>(
+    map: &mut BTreeMap<Box<str>, HashMap<Box<str>, T>>,
+    key: &str,
+    value: &str,
+    is_gone: impl FnOnce(&mut T) -> bool,
+) {
+    let Some(values) = map.get_mut(key) else {
+        return;
+    };
+    if values.get_mut(value).is_some_and(is_gone) {
+        values.remove(value);
+        if values.is_empty() {
+            map.remove(key);
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! The index: the answers of the slice searches without visiting every volume.
+
+mod affinity;
+mod group;
+mod labels;
+mod names;
+mod query;
+mod slot;
+
+pub use query::{ClaimSearch, NodeLabels};
+
+use std::sync::Arc;
+
+use self::affinity::Affinities;
+use self::group::Groups;
+use self::names::VolumesByName;
+use self::query::Reserved;
+use super::{AccessModeSet, FindError};
+use crate::api::{PersistentVolume, PersistentVolumeClaim, VolumePhase};
+use std::collections::BTreeMap;
+
+/// The volumes of a cluster, arranged so that the volume for a claim is found
+/// in logarithmic time.
+///
+/// Its answers are those of the slice searches over its volumes in the order of
+/// their names: [`best_match`](Self::best_match) of
+/// [`find_best_match_for_claim`](super::find_best_match_for_claim), and
+/// [`best_match_on_node`](Self::best_match_on_node) of
+/// [`find_matching_volume`](super::find_matching_volume).
+///
+/// Volumes are shared, not copied. To change one, insert the changed volume
+/// under the same name. `clone` is not offered: it would cost as much as
+/// building anew, with `index.iter().cloned().collect()`.
+///
+/// # Cost
+/// Inserting, replacing and removing a volume is logarithmic in the number of
+/// volumes. A search is logarithmic too, for each set of access modes that
+/// serves the claim and, on a node, for each different node affinity that the
+/// node matches; a selector adds one step for each different set of labels that
+/// its rarest label leads to. A selector of nothing but `NotIn` and
+/// `DoesNotExist` walks in order of size until it is satisfied.
+///
+/// ```
+/// use std::sync::Arc;
+/// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+/// use pvbind::matching::VolumeIndex;
+/// let mut index = VolumeIndex::new();
+/// for (name, size) in [("large", "20Gi"), ("snug", "6Gi"), ("small", "1Gi")] {
+///     let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+///         "metadata": {"name": name},
+///         "spec": {"capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"]},
+///         "status": {"phase": "Available"},
+///     }))?;
+///     index.insert(Arc::new(volume));
+/// }
+/// let claim: PersistentVolumeClaim = serde_json::from_str(
+///     r#"{"spec": {"resources": {"requests": {"storage": "5Gi"}}, "accessModes": ["ReadWriteOnce"]}}"#,
+/// )?;
+/// let found = index.best_match(&claim, false, true).unwrap();
+/// assert_eq!(found.unwrap().name(), "snug");
+/// index.remove("snug");
+/// let found = index.best_match(&claim, false, true).unwrap();
+/// assert_eq!(found.unwrap().name(), "large");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct VolumeIndex {
+    by_name: VolumesByName,
+    affinities: Affinities,
+    open: Groups,
+    reserved: Reserved,
+    /// How many volumes there are of each set of access modes, open or not: a
+    /// group that has none is not searched, and so reports no error.
+    sets: [usize; AccessModeSet::COUNT],
+}
+
+impl VolumeIndex {
+    /// An index without volumes.
+    pub fn new() -> Self {
+        VolumeIndex::default()
+    }
+
+    /// Puts a volume in, and returns the one of the same name that it replaces.
+    pub fn insert(&mut self, volume: Arc<PersistentVolume>) -> Option<Arc<PersistentVolume>> {
+        let replaced = self.by_name.insert(Arc::clone(&volume));
+        if let Some(replaced) = &replaced {
+            self.leave_groups(replaced);
+        }
+        self.enter_groups(volume);
+        replaced
+    }
+
+    /// Takes a volume out.
+    pub fn remove(&mut self, name: &str) -> Option<Arc<PersistentVolume>> {
+        let volume = self.by_name.remove(name)?;
+        self.leave_groups(&volume);
+        Some(volume)
+    }
+
+    /// The volume of this name.
+    pub fn get(&self, name: &str) -> Option<&Arc<PersistentVolume>> {
+        self.by_name.get(name)
+    }
+
+    /// All volumes in the order of their names.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<PersistentVolume>> {
+        self.by_name.iter()
+    }
+
+    /// The volumes whose claimRef has this namespace and name, whatever its
+    /// uid, in the order of their names.
+    pub fn claimed_by<'a, 'n>(
+        &'a self,
+        namespace: &'n str,
+        name: &'n str,
+    ) -> impl Iterator<Item = &'a Arc<PersistentVolume>> + use<'a, 'n> {
+        self.reserved.of(namespace, name)
+    }
+
+    /// How many volumes there are.
+    pub fn len(&self) -> usize {
+        self.by_name.len()
+    }
+
+    /// Whether there is no volume.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The volume that the binding controller takes for a claim: the answer of
+    /// [`find_best_match_for_claim`](super::find_best_match_for_claim).
+    ///
+    /// # Errors
+    /// Those of the slice search.
+    pub fn best_match(
+        &self,
+        claim: &PersistentVolumeClaim,
+        delay_binding: bool,
+        vac_enabled: bool,
+    ) -> Result<Option<&Arc<PersistentVolume>>, FindError> {
+        query::best_match(self, claim, delay_binding, vac_enabled)
+    }
+
+    /// The volume for a claim on a node with these labels, without those of the
+    /// excluded names: the answer of
+    /// [`find_matching_volume`](super::find_matching_volume) with a node, over
+    /// the volumes in the order of their names.
+    ///
+    /// To ask for one claim and many nodes, or for many claims and one node,
+    /// prepare them once: [`search`](Self::search), [`node`](Self::node).
+    ///
+    /// # Errors
+    /// Those of the slice search.
+    pub fn best_match_on_node(
+        &self,
+        claim: &PersistentVolumeClaim,
+        node_labels: &BTreeMap<String, String>,
+        excluded: &[&str],
+        vac_enabled: bool,
+    ) -> Result<Option<&Arc<PersistentVolume>>, FindError> {
+        let search = self.search(claim, vac_enabled)?;
+        Ok(search.on_node(&self.node(node_labels), excluded))
+    }
+
+    /// Prepares searches for one claim on many nodes: what depends on the claim
+    /// alone is found out once.
+    ///
+    /// # Errors
+    /// Those of the slice search.
+    pub fn search<'i, 'c>(
+        &'i self,
+        claim: &'c PersistentVolumeClaim,
+        vac_enabled: bool,
+    ) -> Result<ClaimSearch<'i, 'c>, FindError> {
+        ClaimSearch::new(self, claim, vac_enabled)
+    }
+
+    /// Prepares searches for many claims on one node.
+    pub fn node<'a>(&'a self, labels: &'a BTreeMap<String, String>) -> NodeLabels<'a> {
+        NodeLabels::new(self, labels)
+    }
+
+    fn enter_groups(&mut self, volume: Arc<PersistentVolume>) {
+        if let Some(count) = self.count_of(&volume) {
+            *count = count.saturating_add(1);
+        }
+        if volume.claim_ref().is_some() {
+            self.reserved.insert(volume);
+        } else if is_open(&volume) {
+            let affinity = self.affinities.enter(&volume);
+            let always = self.affinities.is_always_evaluated(affinity);
+            self.open.insert(volume, affinity, always);
+        }
+    }
+
+    fn leave_groups(&mut self, volume: &Arc<PersistentVolume>) {
+        if let Some(count) = self.count_of(volume) {
+            *count = count.saturating_sub(1);
+        }
+        if volume.claim_ref().is_some() {
+            self.reserved.remove(volume);
+        } else if is_open(volume)
+            && let Some(affinity) = self.affinities.id_of(volume)
+        {
+            self.open.remove(volume, affinity);
+            self.affinities.leave(affinity);
+        }
+    }
+
+    fn count_of(&mut self, volume: &PersistentVolume) -> Option<&mut usize> {
+        let set = AccessModeSet::of(volume.access_modes());
+        self.sets.get_mut(set.index())
+    }
+}
+
+/// Whether an unreserved volume can be taken by any claim that it fits.
+fn is_open(volume: &PersistentVolume) -> bool {
+    volume.claim_ref().is_none()
+        && volume.status.phase == Some(VolumePhase::Available)
+        && !volume.metadata.is_being_deleted()
+}
+
+impl Extend<Arc<PersistentVolume>> for VolumeIndex {
+    fn extend<I: IntoIterator<Item = Arc<PersistentVolume>>>(&mut self, volumes: I) {
+        for volume in volumes {
+            self.insert(volume);
+        }
+    }
+}
+
+impl FromIterator<Arc<PersistentVolume>> for VolumeIndex {
+    fn from_iter<I: IntoIterator<Item = Arc<PersistentVolume>>>(volumes: I) -> Self {
+        let mut index = VolumeIndex::new();
+        index.extend(volumes);
+        index
+    }
+}

@@ -1,0 +1,150 @@
+//! Volumes by name.
+
+use std::borrow::Borrow;
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::api::PersistentVolume;
+
+/// Volumes in the order of their names.
+#[derive(Debug, Default)]
+pub(super) struct VolumesByName {
+    volumes: BTreeSet<ByName>,
+}
+
+impl VolumesByName {
+    /// Puts a volume in, and returns the one of the same name that it replaces.
+    pub(super) fn insert(
+        &mut self,
+        volume: Arc<PersistentVolume>,
+    ) -> Option<Arc<PersistentVolume>> {
+        let entry = ByName {
+            start: start_of(volume.name()),
+            volume,
+        };
+        self.volumes.replace(entry).map(|entry| entry.volume)
+    }
+
+    pub(super) fn remove(&mut self, name: &str) -> Option<Arc<PersistentVolume>> {
+        let name = Name {
+            start: start_of(name),
+            name,
+        };
+        let entry = self.volumes.take(&name as &dyn Named)?;
+        Some(entry.volume)
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&Arc<PersistentVolume>> {
+        let name = Name {
+            start: start_of(name),
+            name,
+        };
+        let entry = self.volumes.get(&name as &dyn Named)?;
+        Some(&entry.volume)
+    }
+
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<PersistentVolume>> {
+        self.volumes.iter().map(|entry| &entry.volume)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.volumes.len()
+    }
+}
+
+/// A volume that orders by its name. The first bytes of the name stand here, so
+/// that most comparisons need not look for the name itself.
+#[derive(Debug)]
+struct ByName {
+    start: u128,
+    volume: Arc<PersistentVolume>,
+}
+
+/// The first 16 bytes of a name as a number that orders as they do.
+fn start_of(name: &str) -> u128 {
+    let mut bytes = [0; 16];
+    for (byte, &from) in bytes.iter_mut().zip(name.as_bytes()) {
+        *byte = from;
+    }
+    u128::from_be_bytes(bytes)
+}
+
+/// What has a name: a volume in the set, or the name that is asked for.
+trait Named {
+    fn start(&self) -> u128;
+    fn name(&self) -> &str;
+}
+
+struct Name<'a> {
+    start: u128,
+    name: &'a str,
+}
+
+impl Named for Name<'_> {
+    fn start(&self) -> u128 {
+        self.start
+    }
+
+    fn name(&self) -> &str {
+        self.name
+    }
+}
+
+impl Named for ByName {
+    fn start(&self) -> u128 {
+        self.start
+    }
+
+    fn name(&self) -> &str {
+        self.volume.name()
+    }
+}
+
+impl<'a> Borrow<dyn Named + 'a> for ByName {
+    fn borrow(&self) -> &(dyn Named + 'a) {
+        self
+    }
+}
+
+impl Ord for dyn Named + '_ {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.start()
+            .cmp(&other.start())
+            .then_with(|| self.name().cmp(other.name()))
+    }
+}
+
+impl PartialOrd for dyn Named + '_ {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for dyn Named + '_ {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for dyn Named + '_ {}
+
+impl Ord for ByName {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self as &dyn Named).cmp(other as &dyn Named)
+    }
+}
+
+impl PartialOrd for ByName {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for ByName {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for ByName {}

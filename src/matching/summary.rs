@@ -1,0 +1,255 @@
+//! The report in one sentence.
+
+use std::fmt;
+
+use super::report::Bucket;
+use super::{FindError, MatchReport, Refusal, VolumeReport};
+use crate::api::{PersistentVolume, VolumePhase};
+use crate::quantity::Quantity;
+
+/// How many volumes fit, and how many do not for which main reason: what
+/// [`MatchReport`] prints as a sentence.
+///
+/// Each volume counts once. Of several refusals the one counts that says most
+/// about why the volume was never meant for the claim: another class goes
+/// before another size.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Summary<'a> {
+    /// How many volumes there are.
+    pub total: usize,
+    /// How many fit, the chosen one included.
+    pub fitting: usize,
+    /// The volume that the claim gets.
+    pub chosen: Option<&'a PersistentVolume>,
+    /// How many do not fit, by their main reason, in the order of the sentence.
+    pub refused: Vec<RefusedCount<'a>>,
+    /// What is wrong with the claim itself.
+    pub error: Option<FindError>,
+}
+
+/// How many volumes are refused for one main reason.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RefusedCount<'a> {
+    /// Whether they are reserved for the claim, and yet cannot be taken.
+    pub are_reserved: bool,
+    /// The refusal of one of them; of those that are too small, the largest.
+    pub refusal: Refusal<'a>,
+    /// How many there are.
+    pub count: usize,
+    /// One of them.
+    pub example: &'a PersistentVolume,
+}
+
+impl<'a> Summary<'a> {
+    pub(super) fn of(report: &MatchReport<'a>) -> Self {
+        let mut refused: Vec<RefusedCount<'a>> = Vec::new();
+        let mut fitting = 0_usize;
+        for volume in &report.volumes {
+            match main_refusal(volume) {
+                None => fitting = fitting.saturating_add(1),
+                Some(refusal) => count(&mut refused, refusal, volume),
+            }
+        }
+        refused.sort_by_key(RefusedCount::order);
+        Summary {
+            total: report.volumes.len(),
+            fitting,
+            chosen: report.chosen(),
+            refused,
+            error: report.error.clone(),
+        }
+    }
+}
+
+fn main_refusal<'a>(report: &VolumeReport<'a>) -> Option<Refusal<'a>> {
+    if report.bucket == Bucket::Chosen {
+        return None;
+    }
+    report.refusals.iter().copied().min_by_key(rank)
+}
+
+/// Which refusal says most about a volume, and the order of the sentence.
+/// Refusals of equal rank are counted together.
+fn rank(refusal: &Refusal<'_>) -> u8 {
+    match refusal {
+        Refusal::ClaimedByOther {
+            earlier_claim: true,
+            ..
+        } => 0,
+        Refusal::Class { .. } => 1,
+        Refusal::VolumeMode { .. } => 2,
+        Refusal::AttributesClass { .. } => 3,
+        Refusal::AttributesClassDisabled { .. } => 4,
+        Refusal::AccessModes { .. } => 5,
+        Refusal::TooSmall { .. } => 6,
+        Refusal::Selector => 7,
+        Refusal::ClaimedByOther { by, .. } if !by.uid().is_empty() => 8,
+        Refusal::ClaimedByOther { .. } => 9,
+        Refusal::BeingDeleted { .. } => 10,
+        Refusal::Phase { .. } => 11,
+        Refusal::NodeAffinity { .. } => 12,
+        Refusal::Excluded => 13,
+        Refusal::NotReserved => 14,
+        Refusal::SelectorUnparsable => 15,
+    }
+}
+
+fn count<'a>(counts: &mut Vec<RefusedCount<'a>>, refusal: Refusal<'a>, report: &VolumeReport<'a>) {
+    let new = RefusedCount {
+        are_reserved: report.is_reserved,
+        refusal,
+        count: 1,
+        example: report.volume,
+    };
+    match counts
+        .iter_mut()
+        .find(|counted| counted.order() == new.order())
+    {
+        None => counts.push(new),
+        Some(counted) => {
+            let count = counted.count.saturating_add(1);
+            let is_larger = new.example.storage() > counted.example.storage();
+            if is_larger && matches!(refusal, Refusal::TooSmall { .. }) {
+                *counted = new;
+            }
+            counted.count = count;
+        }
+    }
+}
+
+impl RefusedCount<'_> {
+    /// The place in the sentence; volumes of one place are counted together.
+    fn order(&self) -> (bool, u8) {
+        (!self.are_reserved, rank(&self.refusal))
+    }
+}
+
+impl fmt::Display for Summary<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(error) = &self.error {
+            return error.fmt(f);
+        }
+        if self.total == 0 {
+            return f.write_str("there are no volumes");
+        }
+        let (total, fitting) = (self.total, self.fitting);
+        let volumes = if total == 1 { "volume" } else { "volumes" };
+        let fit = if fitting == 1 { "fits" } else { "fit" };
+        write!(f, "{fitting} of {total} {volumes} {fit}")?;
+        if let Some(chosen) = self.chosen {
+            write!(f, ", best {} ({})", chosen.name(), chosen.storage())?;
+        } else if fitting > 0 {
+            // The one way to this: see `find_matching_volume`.
+            f.write_str(", but one that is reserved for the claim goes first")?;
+        }
+        for (index, refused) in self.refused.iter().enumerate() {
+            f.write_str(if index == 0 { ": " } else { ", " })?;
+            refused.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for RefusedCount<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.count;
+        let one = count == 1;
+        let is = if one { "is" } else { "are" };
+        let has = if one { "has" } else { "have" };
+        if self.are_reserved {
+            let name = self.example.name();
+            return write!(
+                f,
+                "{count} {is} reserved for this claim, but unusable ({name} {})",
+                self.refusal
+            );
+        }
+        match &self.refusal {
+            Refusal::Class { .. } => write!(f, "{count} {has} another class"),
+            Refusal::VolumeMode { .. } => write!(f, "{count} {has} another volume mode"),
+            Refusal::AttributesClass { .. } => {
+                write!(f, "{count} {has} another VolumeAttributesClass")
+            }
+            Refusal::AttributesClassDisabled { .. } => {
+                let name = if one { "names" } else { "name" };
+                write!(
+                    f,
+                    "{count} {name} a VolumeAttributesClass, which is disabled"
+                )
+            }
+            Refusal::AccessModes { .. } => {
+                let lack = if one { "lacks" } else { "lack" };
+                write!(f, "{count} {lack} an access mode")
+            }
+            Refusal::TooSmall { has, asked } => {
+                write!(f, "{count} {is} too small (largest {has}, asked {asked})")
+            }
+            Refusal::Selector => {
+                let fail = if one { "does" } else { "do" };
+                write!(f, "{count} {fail} not satisfy the selector")
+            }
+            Refusal::ClaimedByOther {
+                earlier_claim: true,
+                ..
+            } => self.fmt_earlier_claim(f),
+            Refusal::ClaimedByOther { by, .. } => {
+                let how = if by.uid().is_empty() {
+                    "reserved for"
+                } else {
+                    "bound to"
+                };
+                if one {
+                    write!(f, "1 is {how} {}", by.key())
+                } else {
+                    write!(f, "{count} are {how} other claims")
+                }
+            }
+            Refusal::BeingDeleted { .. } => write!(f, "{count} {is} being deleted"),
+            Refusal::Phase { has: Some(phase) } if one => write!(f, "1 is {phase}"),
+            Refusal::Phase { .. } => write!(f, "{count} {is} not Available"),
+            Refusal::NodeAffinity { .. } => {
+                write!(f, "{count} cannot be reached from the node")
+            }
+            Refusal::Excluded => write!(f, "{count} {is} excluded"),
+            Refusal::NotReserved => write!(
+                f,
+                "{count} {is} not reserved for the claim, which waits for its first consumer"
+            ),
+            Refusal::SelectorUnparsable => write!(f, "{count} cannot be judged"),
+        }
+    }
+}
+
+impl RefusedCount<'_> {
+    /// A volume that an earlier claim of the same name left behind, which
+    /// people expect to be taken again.
+    fn fmt_earlier_claim(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (count, name) = (self.count, self.example.name());
+        if self.example.status.phase == Some(VolumePhase::Released) {
+            write!(
+                f,
+                "{count} was released by an earlier claim of this name ({name}; clear its \
+                 claimRef to use it again)"
+            )
+        } else {
+            write!(
+                f,
+                "{count} still belongs to an earlier claim of this name ({name})"
+            )
+        }
+    }
+}
+
+impl<'a> Summary<'a> {
+    /// The largest volume of those that are only too small, with the request.
+    pub fn largest_too_small(&self) -> Option<(&'a Quantity, &'a Quantity)> {
+        self.refused
+            .iter()
+            .find_map(|counted| match counted.refusal {
+                Refusal::TooSmall { has, asked } => Some((has, asked)),
+                _ => None,
+            })
+    }
+}
