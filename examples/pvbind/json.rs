@@ -1,0 +1,64 @@
+//! For programs.
+
+use pvbind::api::{ClassOrigin, PersistentVolumeClaim};
+use pvbind::matching::VolumeReport;
+use serde_json::{Value, json};
+
+use crate::cluster::Cluster;
+use crate::outcome::{outcome, report};
+
+pub fn render(cluster: &Cluster, claims: &[&PersistentVolumeClaim], is_full: bool) -> String {
+    let claims: Vec<_> = claims
+        .iter()
+        .map(|claim| one(cluster, claim, is_full))
+        .collect();
+    let document = json!({
+        "claims": claims,
+        "volumes": cluster.volumes.len(),
+        "skipped": cluster.skipped,
+    });
+    format!("{document:#}\n")
+}
+
+fn one(cluster: &Cluster, claim: &PersistentVolumeClaim, is_full: bool) -> Value {
+    let outcome = outcome(cluster, claim);
+    let report = report(cluster, claim);
+    let mut value = json!({
+        "namespace": claim.metadata.namespace(),
+        "name": claim.metadata.name(),
+        "phase": claim.status.phase,
+        "class": claim.class_name(),
+        "classFrom": match claim.class_origin() {
+            ClassOrigin::Annotation => "annotation",
+            ClassOrigin::Spec => "spec",
+            _ => "unset",
+        },
+        "request": claim.storage_request(),
+        "outcome": outcome.kind.code(),
+        "volume": outcome.volume,
+        "sentence": outcome.sentence,
+        "search": report.to_string(),
+    });
+    if is_full {
+        let volumes: Vec<_> = report.volumes.iter().map(volume).collect();
+        value["volumes"] = volumes.into();
+    }
+    value
+}
+
+fn volume(report: &VolumeReport<'_>) -> Value {
+    let refusals: Vec<_> = report
+        .refusals
+        .iter()
+        .map(|refusal| json!({"code": refusal.code(), "text": refusal.to_string()}))
+        .collect();
+    json!({
+        "name": report.volume.name(),
+        "bucket": report.bucket.code(),
+        "refusals": refusals,
+        "shortfall": report.shortfall().map(|shortfall| json!({
+            "bytes": shortfall.bytes,
+            "percent": shortfall.percent,
+        })),
+    })
+}
