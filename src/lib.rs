@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 
 pub mod api;
+pub mod binding;
 pub mod matching;
 pub mod quantity;
 pub mod selector;

@@ -1,0 +1,40 @@
+//! What an edit gives.
+
+/// An edit of an object: a changed copy, or nothing where nothing had to
+/// change. An object that stays as it is is not copied.
+#[derive(Clone, Debug, PartialEq)]
+#[must_use]
+pub enum Edit<T> {
+    /// The object is as it should be.
+    Unchanged,
+    /// The object as it should be.
+    Changed(T),
+}
+
+impl<T> Edit<T> {
+    /// Whether anything changed.
+    pub fn is_changed(&self) -> bool {
+        matches!(self, Edit::Changed(_))
+    }
+
+    /// The changed copy, if anything changed.
+    pub fn changed(self) -> Option<T> {
+        match self {
+            Edit::Unchanged => None,
+            Edit::Changed(object) => Some(object),
+        }
+    }
+}
+
+impl<T: Clone> Edit<T> {
+    /// The object after the edit, given the object before it.
+    ///
+    /// ```
+    /// use pvbind::binding::Edit;
+    /// assert_eq!(Edit::Changed(2).applied_to(&1), 2);
+    /// assert_eq!(Edit::Unchanged.applied_to(&1), 1);
+    /// ```
+    pub fn applied_to(self, original: &T) -> T {
+        self.changed().unwrap_or_else(|| original.clone())
+    }
+}
