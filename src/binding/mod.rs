@@ -17,3 +17,15 @@ pub use volume::{bind_volume_to_claim, claim_reference, unbind_volume};
 
 mod claim;
 pub use claim::bind_claim_to_volume;
+
+mod volume_life;
+pub use volume_life::{
+    VolumeEvent, VolumeRefusal, VolumeRefusalReason, VolumeState, check_may_be_deleted,
+    volume_claimed, volume_freed, volume_reclaim_failed, volume_released,
+};
+
+mod claim_life;
+pub use claim_life::{
+    ClaimEvent, ClaimRefusal, ClaimRefusalReason, ClaimState, ClaimStatusError, claim_bound,
+    claim_lost, claim_waits,
+};

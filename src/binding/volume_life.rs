@@ -1,0 +1,425 @@
+//! The life of a volume.
+
+use std::fmt;
+
+use super::Edit;
+use crate::api::{PersistentVolume, PersistentVolumeReclaimPolicy, VolumePhase};
+
+/// Where a volume is in its life.
+///
+/// ```text
+/// New → Pending → Available ⇄ Bound → Released → Available
+///                                         │    ↘ Gone
+///                                         ↓    ↗
+///                                       Failed (tried again)
+/// ```
+///
+/// That is the usual way. Phases are words on paper, though: a user can edit
+/// claimRef, or a controller can miss a step, so that the facts lead from any
+/// phase to Available (nobody has it) or Bound (a claim has it). What is never
+/// allowed is what loses data: see [`after`](Self::after).
+///
+/// ```
+/// use pvbind::binding::{VolumeEvent, VolumeState};
+/// let released = VolumeState::Bound.after(VolumeEvent::ClaimGone)?;
+/// assert_eq!(released, VolumeState::Released);
+/// let refused = VolumeState::Bound.after(VolumeEvent::Reclaimed).unwrap_err();
+/// assert_eq!(refused.to_string(), "a volume that is bound cannot be deleted: it was not released");
+/// # Ok::<(), pvbind::binding::VolumeRefusal>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum VolumeState {
+    /// Without a phase, or in one that Kubernetes 1.36 does not know.
+    New,
+    /// Not seen by the controller yet.
+    Pending,
+    /// Free, or reserved for a claim that has not taken it yet.
+    Available,
+    /// Held by a claim.
+    Bound,
+    /// Its claim is gone; not reclaimed yet.
+    Released,
+    /// Its claim is gone, and reclaiming it failed; it is tried again.
+    Failed,
+    /// The object is deleted.
+    Gone,
+}
+
+/// What happens to a volume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum VolumeEvent {
+    /// No claim holds it: there is no claimRef, or one without uid.
+    Freed,
+    /// A claim holds it: its claimRef names a claim that is there.
+    Claimed,
+    /// The claim that it was held by is gone.
+    ClaimGone,
+    /// It could not be reclaimed.
+    ReclaimFailed,
+    /// The backend has deleted it.
+    Reclaimed,
+}
+
+/// A step in a volume's life that must not happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[error("a volume that is {state} cannot {event}: {reason}")]
+pub struct VolumeRefusal {
+    /// Where the volume is in its life.
+    pub state: VolumeState,
+    /// What was to happen.
+    pub event: VolumeEvent,
+    /// Why it must not.
+    pub reason: VolumeRefusalReason,
+}
+
+/// Why a step in a volume's life must not happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum VolumeRefusalReason {
+    /// It is still some claim's, or free for one.
+    #[error("it was not released")]
+    NotReleased,
+    /// It has a claimRef with uid, so it is held by a claim.
+    #[error("its claimRef has a uid")]
+    StillClaimed,
+    /// It has no claimRef, so no claim can hold it.
+    #[error("it has no claimRef")]
+    NoClaimRef,
+    /// Its reclaim policy is not Delete.
+    #[error("its reclaim policy is not Delete")]
+    NotToBeDeleted,
+    /// The object is deleted already.
+    #[error("it is gone")]
+    Gone,
+}
+
+impl VolumeRefusalReason {
+    /// A stable code for programs.
+    pub fn code(self) -> &'static str {
+        match self {
+            VolumeRefusalReason::NotReleased => "not-released",
+            VolumeRefusalReason::StillClaimed => "still-claimed",
+            VolumeRefusalReason::NoClaimRef => "no-claim-ref",
+            VolumeRefusalReason::NotToBeDeleted => "not-to-be-deleted",
+            VolumeRefusalReason::Gone => "gone",
+        }
+    }
+}
+
+impl VolumeState {
+    /// Every state.
+    pub const ALL: [VolumeState; 7] = [
+        VolumeState::New,
+        VolumeState::Pending,
+        VolumeState::Available,
+        VolumeState::Bound,
+        VolumeState::Released,
+        VolumeState::Failed,
+        VolumeState::Gone,
+    ];
+
+    /// The state that a volume is in, by its phase.
+    pub fn of(volume: &PersistentVolume) -> Self {
+        match &volume.status.phase {
+            Some(VolumePhase::Pending) => VolumeState::Pending,
+            Some(VolumePhase::Available) => VolumeState::Available,
+            Some(VolumePhase::Bound) => VolumeState::Bound,
+            Some(VolumePhase::Released) => VolumeState::Released,
+            Some(VolumePhase::Failed) => VolumeState::Failed,
+            _ => VolumeState::New,
+        }
+    }
+
+    /// The state after an event.
+    ///
+    /// | | Freed | Claimed | ClaimGone | ReclaimFailed | Reclaimed |
+    /// | --- | --- | --- | --- | --- | --- |
+    /// | New, Pending, Available, Bound | Available | Bound | Released | – | – |
+    /// | Released | Available | Bound | Released | Failed | Gone |
+    /// | Failed | Available | Bound | Failed | Failed | Gone |
+    /// | Gone | – | – | – | – | – |
+    ///
+    /// # Errors
+    /// Where the table has a dash: only a volume that was released can fail to
+    /// be reclaimed or be deleted, and nothing happens to one that is gone.
+    pub fn after(self, event: VolumeEvent) -> Result<VolumeState, VolumeRefusal> {
+        use VolumeState::{Available, Bound, Failed, Gone, Released};
+        let refused = |reason| VolumeRefusal {
+            state: self,
+            event,
+            reason,
+        };
+        match (self, event) {
+            (Gone, _) => Err(refused(VolumeRefusalReason::Gone)),
+            (_, VolumeEvent::Freed) => Ok(Available),
+            (_, VolumeEvent::Claimed) => Ok(Bound),
+            (Failed, VolumeEvent::ClaimGone) => Ok(Failed),
+            (_, VolumeEvent::ClaimGone) => Ok(Released),
+            (Released | Failed, VolumeEvent::ReclaimFailed) => Ok(Failed),
+            (Released | Failed, VolumeEvent::Reclaimed) => Ok(Gone),
+            (_, VolumeEvent::ReclaimFailed | VolumeEvent::Reclaimed) => {
+                Err(refused(VolumeRefusalReason::NotReleased))
+            }
+        }
+    }
+
+    /// The phase that is written for the state; `None` for the first and the
+    /// last.
+    pub fn phase(self) -> Option<VolumePhase> {
+        match self {
+            VolumeState::New | VolumeState::Gone => None,
+            VolumeState::Pending => Some(VolumePhase::Pending),
+            VolumeState::Available => Some(VolumePhase::Available),
+            VolumeState::Bound => Some(VolumePhase::Bound),
+            VolumeState::Released => Some(VolumePhase::Released),
+            VolumeState::Failed => Some(VolumePhase::Failed),
+        }
+    }
+}
+
+impl fmt::Display for VolumeState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            VolumeState::New => "new",
+            VolumeState::Pending => "pending",
+            VolumeState::Available => "available",
+            VolumeState::Bound => "bound",
+            VolumeState::Released => "released",
+            VolumeState::Failed => "failed",
+            VolumeState::Gone => "gone",
+        })
+    }
+}
+
+impl VolumeEvent {
+    /// Every event.
+    pub const ALL: [VolumeEvent; 5] = [
+        VolumeEvent::Freed,
+        VolumeEvent::Claimed,
+        VolumeEvent::ClaimGone,
+        VolumeEvent::ReclaimFailed,
+        VolumeEvent::Reclaimed,
+    ];
+}
+
+/// What the volume would do: `become available` …
+impl fmt::Display for VolumeEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            VolumeEvent::Freed => "become available",
+            VolumeEvent::Claimed => "become bound",
+            VolumeEvent::ClaimGone => "be released",
+            VolumeEvent::ReclaimFailed => "fail to be reclaimed",
+            VolumeEvent::Reclaimed => "be deleted",
+        })
+    }
+}
+
+/// No claim holds the volume: phase Available.
+///
+/// # Errors
+/// A claimRef with uid stands in the way.
+pub fn volume_freed(volume: &PersistentVolume) -> Result<Edit<PersistentVolume>, VolumeRefusal> {
+    let held = volume
+        .claim_ref()
+        .is_some_and(|reference| !reference.uid().is_empty());
+    require(
+        volume,
+        VolumeEvent::Freed,
+        !held,
+        VolumeRefusalReason::StillClaimed,
+    )?;
+    in_phase_after(volume, VolumeEvent::Freed, "")
+}
+
+/// A claim holds the volume: phase Bound. The second edit of a bind.
+///
+/// # Errors
+/// The volume has no claimRef.
+///
+/// ```
+/// use pvbind::api::{PersistentVolume, VolumePhase};
+/// use pvbind::binding::volume_claimed;
+/// let volume: PersistentVolume = serde_json::from_str(
+///     r#"{"spec": {"claimRef": {"namespace": "shop", "name": "data", "uid": "u-1"}}}"#,
+/// )?;
+/// let bound = volume_claimed(&volume)?.changed().unwrap();
+/// assert_eq!(bound.status.phase, Some(VolumePhase::Bound));
+///
+/// let refused = volume_claimed(&PersistentVolume::default()).unwrap_err();
+/// assert_eq!(refused.to_string(), "a volume that is new cannot become bound: it has no claimRef");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn volume_claimed(volume: &PersistentVolume) -> Result<Edit<PersistentVolume>, VolumeRefusal> {
+    let event = VolumeEvent::Claimed;
+    let has_reference = volume.claim_ref().is_some();
+    require(
+        volume,
+        event,
+        has_reference,
+        VolumeRefusalReason::NoClaimRef,
+    )?;
+    in_phase_after(volume, event, "")
+}
+
+/// The claim that held the volume is gone: phase Released, but a volume that is
+/// Failed already stays so.
+///
+/// Whether the claim really is gone is the caller's to know, and not from a
+/// cache alone.
+///
+/// # Errors
+/// The volume has no claimRef.
+pub fn volume_released(volume: &PersistentVolume) -> Result<Edit<PersistentVolume>, VolumeRefusal> {
+    let event = VolumeEvent::ClaimGone;
+    let has_reference = volume.claim_ref().is_some();
+    require(
+        volume,
+        event,
+        has_reference,
+        VolumeRefusalReason::NoClaimRef,
+    )?;
+    in_phase_after(volume, event, "")
+}
+
+/// The volume could not be reclaimed: phase Failed, with the message. A volume
+/// that is Failed already keeps its message.
+///
+/// # Errors
+/// The volume was not released.
+pub fn volume_reclaim_failed(
+    volume: &PersistentVolume,
+    message: &str,
+) -> Result<Edit<PersistentVolume>, VolumeRefusal> {
+    in_phase_after(volume, VolumeEvent::ReclaimFailed, message)
+}
+
+/// Whether the volume's object may be deleted: it was released, and its policy
+/// is Delete.
+///
+/// # Errors
+/// The first of the two that does not hold.
+pub fn check_may_be_deleted(volume: &PersistentVolume) -> Result<(), VolumeRefusal> {
+    let event = VolumeEvent::Reclaimed;
+    let policy = volume.spec.persistent_volume_reclaim_policy.as_ref();
+    let is_delete = policy == Some(&PersistentVolumeReclaimPolicy::Delete);
+    VolumeState::of(volume).after(event)?;
+    require(
+        volume,
+        event,
+        is_delete,
+        VolumeRefusalReason::NotToBeDeleted,
+    )
+}
+
+fn require(
+    volume: &PersistentVolume,
+    event: VolumeEvent,
+    holds: bool,
+    reason: VolumeRefusalReason,
+) -> Result<(), VolumeRefusal> {
+    if holds {
+        return Ok(());
+    }
+    Err(VolumeRefusal {
+        state: VolumeState::of(volume),
+        event,
+        reason,
+    })
+}
+
+fn in_phase_after(
+    volume: &PersistentVolume,
+    event: VolumeEvent,
+    message: &str,
+) -> Result<Edit<PersistentVolume>, VolumeRefusal> {
+    let phase = VolumeState::of(volume).after(event)?.phase();
+    if volume.status.phase == phase {
+        return Ok(Edit::Unchanged);
+    }
+    let mut volume = volume.clone();
+    volume.status.phase = phase;
+    volume.status.message = (!message.is_empty()).then(|| message.to_owned());
+    Ok(Edit::Changed(volume))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn only_a_released_volume_fails_or_goes() {
+        for state in VolumeState::ALL {
+            let was_released = matches!(state, VolumeState::Released | VolumeState::Failed);
+            for event in [VolumeEvent::ReclaimFailed, VolumeEvent::Reclaimed] {
+                assert_eq!(
+                    state.after(event).is_ok(),
+                    was_released,
+                    "{state:?} {event:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_failed_volume_is_not_called_released_again() {
+        let failed = VolumeState::Failed.after(VolumeEvent::ClaimGone);
+        assert_eq!(failed, Ok(VolumeState::Failed));
+    }
+
+    #[test]
+    fn nothing_happens_to_a_volume_that_is_gone() {
+        for event in VolumeEvent::ALL {
+            let refused = VolumeState::Gone.after(event).unwrap_err();
+            assert_eq!(refused.reason, VolumeRefusalReason::Gone);
+        }
+    }
+
+    #[test]
+    fn every_phase_is_the_phase_of_its_state() {
+        for state in VolumeState::ALL {
+            let mut volume = PersistentVolume::default();
+            volume.status.phase = state.phase();
+            let expected = match state {
+                VolumeState::Gone => VolumeState::New,
+                other => other,
+            };
+            assert_eq!(VolumeState::of(&volume), expected);
+        }
+    }
+
+    #[test]
+    fn a_new_phase_takes_a_new_message_and_an_old_phase_keeps_the_old_one() {
+        let volume: PersistentVolume = serde_json::from_value(json!({
+            "status": {"phase": "Released", "message": "old", "reason": "kept"}}))
+        .unwrap();
+        let failed = volume_reclaim_failed(&volume, "busy").unwrap().changed();
+        let failed = failed.unwrap();
+        assert_eq!(failed.status.message.as_deref(), Some("busy"));
+        assert_eq!(failed.status.reason.as_deref(), Some("kept"));
+        let again = volume_reclaim_failed(&failed, "still busy").unwrap();
+        assert_eq!(again, Edit::Unchanged);
+        let freed = volume_freed(&failed).unwrap().changed().unwrap();
+        assert_eq!(freed.status.message, None);
+    }
+
+    #[test]
+    fn a_retained_volume_may_not_be_deleted() {
+        let volume = |policy: &str, phase: &str| -> PersistentVolume {
+            serde_json::from_value(json!({
+                "spec": {"persistentVolumeReclaimPolicy": policy}, "status": {"phase": phase}}))
+            .unwrap()
+        };
+        assert_eq!(check_may_be_deleted(&volume("Delete", "Released")), Ok(()));
+        for (policy, phase, reason) in [
+            ("Retain", "Released", VolumeRefusalReason::NotToBeDeleted),
+            ("Delete", "Bound", VolumeRefusalReason::NotReleased),
+        ] {
+            let refused = check_may_be_deleted(&volume(policy, phase)).unwrap_err();
+            assert_eq!(refused.reason, reason);
+        }
+    }
+}
