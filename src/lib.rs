@@ -10,3 +10,4 @@ pub mod binding;
 pub mod matching;
 pub mod quantity;
 pub mod selector;
+pub mod view;

@@ -1,0 +1,149 @@
+//! What the binding controller may ask of a cluster.
+
+use std::cmp::Reverse;
+
+use super::Held;
+use crate::api::{
+    CsiDriver, Node, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass, Timestamp,
+};
+use crate::matching::FindError;
+
+/// What the binding controller may ask of a cluster.
+///
+/// The answers come from caches and may be out of date; decisions that cannot
+/// live with that say so and ask for more. A view need not be consistent
+/// between kinds, but while one decision runs, the same question should have
+/// the same answer.
+///
+/// No answer costs a copy of an object: see [`Held`]. [`Snapshot`] is the
+/// ready-made view; over an embedder's own store a method is a line or two:
+///
+/// ```
+/// use std::collections::HashMap;
+/// use std::sync::{Arc, RwLock};
+/// use pvbind::api::PersistentVolume;
+/// use pvbind::view::Held;
+/// struct Store(RwLock<HashMap<String, Arc<PersistentVolume>>>);
+/// impl Store {
+///     fn volume(&self, name: &str) -> Option<Held<'_, PersistentVolume>> {
+///         self.0.read().unwrap().get(name).cloned().map(Held::Shared)
+///     }
+/// }
+/// # let store = Store(RwLock::new(HashMap::from([("pv-1".to_owned(), Arc::default())])));
+/// # assert!(store.volume("pv-1").is_some());
+/// ```
+///
+/// [`Snapshot`]: super::Snapshot
+pub trait ClusterView {
+    /// The volume of this name.
+    fn volume(&self, name: &str) -> Option<Held<'_, PersistentVolume>>;
+
+    /// The claim of this namespace and name.
+    fn claim(&self, namespace: &str, name: &str) -> Option<Held<'_, PersistentVolumeClaim>>;
+
+    /// The class of this name.
+    fn class(&self, name: &str) -> Option<Held<'_, StorageClass>>;
+
+    /// The default class: see [`default_class_among`].
+    fn default_class(&self) -> Option<Held<'_, StorageClass>>;
+
+    /// The node of this name.
+    fn node(&self, name: &str) -> Option<Held<'_, Node>>;
+
+    /// The CSIDriver of this name, which is there once the driver is installed.
+    fn csi_driver(&self, name: &str) -> Option<Held<'_, CsiDriver>>;
+
+    /// Shows every pod of a namespace that uses a claim of this name, through
+    /// an ephemeral volume too, once and in any order; finished pods included.
+    fn visit_pods_using_claim(&self, namespace: &str, name: &str, visit: &mut dyn FnMut(&Pod));
+
+    /// The volume that the binding controller takes for a claim: the answer of
+    /// [`find_best_match_for_claim`](crate::matching::find_best_match_for_claim)
+    /// over all volumes.
+    ///
+    /// # Errors
+    /// Those of that function.
+    fn best_match(
+        &self,
+        claim: &PersistentVolumeClaim,
+        delay_binding: bool,
+        vac_enabled: bool,
+    ) -> Result<Option<Held<'_, PersistentVolume>>, FindError>;
+}
+
+/// The default class among these: of those that are marked as default the
+/// newest, then the one with the lowest name. A class without a readable
+/// creation time counts as the oldest.
+///
+/// Follows `GetDefaultClass` of Kubernetes 1.36.
+///
+/// ```
+/// use pvbind::api::StorageClass;
+/// use pvbind::view::default_class_among;
+/// let class = |name: &str, created: &str, default: &str| -> StorageClass {
+///     serde_json::from_value(serde_json::json!({"metadata": {
+///         "name": name, "creationTimestamp": created,
+///         "annotations": {"storageclass.kubernetes.io/is-default-class": default}}}))
+///     .unwrap()
+/// };
+/// let classes = [
+///     class("old", "2025-01-01T00:00:00Z", "true"),
+///     class("b", "2026-01-01T00:00:00Z", "true"),
+///     class("a", "2026-01-01T00:00:00Z", "true"),
+///     class("newest", "2026-02-01T00:00:00Z", "false"),
+/// ];
+/// assert_eq!(default_class_among(&classes).unwrap().name(), "a");
+/// ```
+pub fn default_class_among<'c>(
+    classes: impl IntoIterator<Item = &'c StorageClass>,
+) -> Option<&'c StorageClass> {
+    let marked = classes
+        .into_iter()
+        .filter(|class| class.is_marked_default());
+    marked.min_by(|a, b| (created(a), a.name()).cmp(&(created(b), b.name())))
+}
+
+/// When a class was created, the newest first.
+pub(super) fn created(class: &StorageClass) -> Reverse<Option<i128>> {
+    let timestamp = class.metadata.creation_timestamp.as_ref();
+    Reverse(timestamp.and_then(Timestamp::unix_nanos))
+}
+
+impl<V: ClusterView + ?Sized> ClusterView for &V {
+    fn volume(&self, name: &str) -> Option<Held<'_, PersistentVolume>> {
+        (**self).volume(name)
+    }
+
+    fn claim(&self, namespace: &str, name: &str) -> Option<Held<'_, PersistentVolumeClaim>> {
+        (**self).claim(namespace, name)
+    }
+
+    fn class(&self, name: &str) -> Option<Held<'_, StorageClass>> {
+        (**self).class(name)
+    }
+
+    fn default_class(&self) -> Option<Held<'_, StorageClass>> {
+        (**self).default_class()
+    }
+
+    fn node(&self, name: &str) -> Option<Held<'_, Node>> {
+        (**self).node(name)
+    }
+
+    fn csi_driver(&self, name: &str) -> Option<Held<'_, CsiDriver>> {
+        (**self).csi_driver(name)
+    }
+
+    fn visit_pods_using_claim(&self, namespace: &str, name: &str, visit: &mut dyn FnMut(&Pod)) {
+        (**self).visit_pods_using_claim(namespace, name, visit);
+    }
+
+    fn best_match(
+        &self,
+        claim: &PersistentVolumeClaim,
+        delay_binding: bool,
+        vac_enabled: bool,
+    ) -> Result<Option<Held<'_, PersistentVolume>>, FindError> {
+        (**self).best_match(claim, delay_binding, vac_enabled)
+    }
+}

@@ -1,0 +1,116 @@
+//! The kinds that a snapshot holds, and where it keeps each.
+
+use std::sync::Arc;
+
+use super::Snapshot;
+use super::cluster::created;
+use crate::api::{
+    CsiDriver, CsiNode, CsiStorageCapacity, Node, ObjectMeta, PersistentVolume,
+    PersistentVolumeClaim, Pod, StorageClass,
+};
+
+/// A kind of object that a [`Snapshot`] holds.
+///
+/// The kinds are those of this crate; the trait cannot be implemented for
+/// others.
+pub trait Stored: sealed::Stored {}
+
+impl<T: sealed::Stored> Stored for T {}
+
+pub(super) mod sealed {
+    use super::{Arc, ObjectMeta, Snapshot};
+
+    pub trait Stored: Sized {
+        fn metadata(&self) -> &ObjectMeta;
+        /// Puts an object where none of its key is.
+        fn put(snapshot: &mut Snapshot, object: Arc<Self>);
+        fn take(snapshot: &mut Snapshot, namespace: &str, name: &str) -> Option<Arc<Self>>;
+        fn find<'s>(snapshot: &'s Snapshot, namespace: &str, name: &str) -> Option<&'s Arc<Self>>;
+        fn all(snapshot: &Snapshot) -> Vec<Arc<Self>>;
+    }
+}
+
+/// A kind that stands in a table; `put` and `take` say what else changes.
+macro_rules! in_table {
+    ($Kind:ty, $table:ident, put: $put:expr, take: $take:expr) => {
+        impl sealed::Stored for $Kind {
+            fn metadata(&self) -> &ObjectMeta {
+                &self.metadata
+            }
+
+            fn put(snapshot: &mut Snapshot, object: Arc<Self>) {
+                let put: fn(&mut Snapshot, &Arc<Self>) = $put;
+                put(snapshot, &object);
+                snapshot.$table.insert(&Arc::clone(&object).metadata, object);
+            }
+
+            fn take(snapshot: &mut Snapshot, namespace: &str, name: &str) -> Option<Arc<Self>> {
+                let object = snapshot.$table.remove(namespace, name)?;
+                let take: fn(&mut Snapshot, &Arc<Self>) = $take;
+                take(snapshot, &object);
+                Some(object)
+            }
+
+            fn find<'s>(
+                snapshot: &'s Snapshot,
+                namespace: &str,
+                name: &str,
+            ) -> Option<&'s Arc<Self>> {
+                snapshot.$table.get(namespace, name)
+            }
+
+            fn all(snapshot: &Snapshot) -> Vec<Arc<Self>> {
+                snapshot.$table.iter().cloned().collect()
+            }
+        }
+    };
+    ($Kind:ty, $table:ident) => {
+        in_table!($Kind, $table, put: |_, _| (), take: |_, _| ());
+    };
+}
+
+in_table!(PersistentVolumeClaim, claims);
+in_table!(Node, nodes);
+in_table!(CsiDriver, csi_drivers);
+in_table!(CsiNode, csi_nodes);
+in_table!(CsiStorageCapacity, capacities);
+in_table!(
+    Pod,
+    pods,
+    put: |snapshot, pod| snapshot.pods_by_claim.insert(pod),
+    take: |snapshot, pod| snapshot.pods_by_claim.remove(pod)
+);
+in_table!(
+    StorageClass,
+    classes,
+    put: |snapshot, class| if class.is_marked_default() {
+        let key = (created(class), class.name().into());
+        snapshot.default_classes.insert(key, Arc::clone(class));
+    },
+    take: |snapshot, class| {
+        let key = (created(class), class.name().into());
+        snapshot.default_classes.remove(&key);
+    }
+);
+
+impl sealed::Stored for PersistentVolume {
+    fn metadata(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn put(snapshot: &mut Snapshot, object: Arc<Self>) {
+        snapshot.volumes.insert(object);
+    }
+
+    fn take(snapshot: &mut Snapshot, _namespace: &str, name: &str) -> Option<Arc<Self>> {
+        snapshot.volumes.remove(name)
+    }
+
+    fn find<'s>(snapshot: &'s Snapshot, _namespace: &str, name: &str) -> Option<&'s Arc<Self>> {
+        snapshot.volumes.get(name)
+    }
+
+    fn all(snapshot: &Snapshot) -> Vec<Arc<Self>> {
+        snapshot.volumes.iter().cloned().collect()
+    }
+}
