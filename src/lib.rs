@@ -8,6 +8,7 @@
 pub mod api;
 pub mod binding;
 pub mod matching;
+pub mod plan;
 pub mod quantity;
 pub mod selector;
 pub mod view;

@@ -1,0 +1,182 @@
+//! Events: what a controller tells people about an object.
+
+use std::fmt;
+
+use crate::api::{ObjectReference, PersistentVolume, PersistentVolumeClaim};
+
+/// An event to be recorded. Reason and message are upstream's, to the letter:
+/// people and tools read them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// The object that it is about.
+    pub regarding: ObjectReference,
+    /// Whether it is a warning.
+    pub event_type: EventType,
+    /// Why it was recorded, for programs.
+    pub reason: EventReason,
+    /// What happened, for people.
+    pub message: String,
+}
+
+impl Event {
+    /// An event about a claim.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolumeClaim;
+    /// use pvbind::plan::{Event, EventReason};
+    /// let claim: PersistentVolumeClaim =
+    ///     serde_json::from_str(r#"{"metadata": {"namespace": "shop", "name": "data"}}"#)?;
+    /// let event = Event::on_claim(&claim, EventReason::ClaimLost, "gone");
+    /// assert_eq!(
+    ///     event.to_string(),
+    ///     "Warning ClaimLost on PersistentVolumeClaim shop/data: gone"
+    /// );
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn on_claim(
+        claim: &PersistentVolumeClaim,
+        reason: EventReason,
+        message: impl Into<String>,
+    ) -> Self {
+        let metadata = &claim.metadata;
+        Event::new("PersistentVolumeClaim", metadata, reason, message.into())
+    }
+
+    /// An event about a volume.
+    pub fn on_volume(
+        volume: &PersistentVolume,
+        reason: EventReason,
+        message: impl Into<String>,
+    ) -> Self {
+        Event::new("PersistentVolume", &volume.metadata, reason, message.into())
+    }
+
+    /// The same event with another type than its reason usually has.
+    pub fn with_type(self, event_type: EventType) -> Self {
+        Event { event_type, ..self }
+    }
+
+    fn new(
+        kind: &str,
+        metadata: &crate::api::ObjectMeta,
+        reason: EventReason,
+        message: String,
+    ) -> Self {
+        Event {
+            regarding: ObjectReference {
+                kind: Some(kind.to_owned()),
+                api_version: Some("v1".to_owned()),
+                namespace: metadata.namespace.clone(),
+                name: metadata.name.clone(),
+                uid: metadata.uid.clone(),
+                ..ObjectReference::default()
+            },
+            event_type: reason.usual_type(),
+            reason,
+            message,
+        }
+    }
+
+    /// `NAMESPACE/NAME` of the object, or just the name of a volume.
+    pub fn key(&self) -> String {
+        match self.regarding.namespace() {
+            "" => self.regarding.name().to_owned(),
+            _ => self.regarding.key(),
+        }
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = self.regarding.kind.as_deref().unwrap_or_default();
+        let (event_type, reason) = (self.event_type, self.reason);
+        let (key, message) = (self.key(), &self.message);
+        write!(f, "{event_type} {reason} on {kind} {key}: {message}")
+    }
+}
+
+/// Whether an event is a warning. There are only these two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum EventType {
+    /// Things go their way.
+    Normal,
+    /// Somebody should look.
+    Warning,
+}
+
+impl fmt::Display for EventType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            EventType::Normal => "Normal",
+            EventType::Warning => "Warning",
+        })
+    }
+}
+
+macro_rules! reasons {
+    ($( $(#[$meta:meta])* $Reason:ident: $Type:ident, )*) => {
+        /// Why an event was recorded. The text is the name.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum EventReason {
+            $( $(#[$meta])* $Reason, )*
+        }
+
+        impl EventReason {
+            /// The text that Kubernetes writes.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $( EventReason::$Reason => stringify!($Reason), )*
+                }
+            }
+
+            /// The type of an event with this reason, but for the cases that
+            /// say otherwise.
+            pub fn usual_type(self) -> EventType {
+                match self {
+                    $( EventReason::$Reason => EventType::$Type, )*
+                }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// The volume of a bound claim is gone.
+    ClaimLost: Warning,
+    /// The volume of a bound claim is bound to another.
+    ClaimMisbound: Warning,
+    /// A claim waits for an external provisioner.
+    ExternalProvisioning: Normal,
+    /// No volume for a claim (Normal), or the one that it names is another's
+    /// (Warning).
+    FailedBinding: Normal,
+    /// A volume that was made in vain could not be deleted.
+    ProvisioningCleanupFailed: Warning,
+    /// No volume could be made.
+    ProvisioningFailed: Warning,
+    /// A volume was made.
+    ProvisioningSucceeded: Normal,
+    /// A volume is still in use and cannot be deleted yet.
+    VolumeDelete: Normal,
+    /// A volume could not be deleted.
+    VolumeFailedDelete: Warning,
+    /// A volume could not be recycled (Warning), or is still in use (Normal).
+    VolumeFailedRecycle: Warning,
+    /// A claim and the volume that it names do not fit each other.
+    VolumeMismatch: Warning,
+    /// A volume was recycled.
+    VolumeRecycled: Normal,
+    /// A volume's reclaim policy is none that there is.
+    VolumeUnknownReclaimPolicy: Warning,
+    /// A claim waits for a pod that uses it.
+    WaitForFirstConsumer: Normal,
+    /// A claim waits for its pods to be scheduled.
+    WaitForPodScheduled: Normal,
+}
+
+impl fmt::Display for EventReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

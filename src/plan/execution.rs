@@ -1,0 +1,501 @@
+//! Leading through a plan, step by step.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::{
+    ApiError, ApiErrorKind, FollowUp, OnFailure, Operation, Plan, Step, SyncError, Verdict, Write,
+    WriteContext, WriteFailure, Written,
+};
+use crate::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
+
+/// Leads through a plan: shows the next step, hears how it went, and carries
+/// what the API server returned into the steps after it. It does no input or
+/// output, so it serves a synchronous and an asynchronous embedder alike.
+///
+/// The order of calls: [`step`](Self::step), carry it out,
+/// [`answer`](Self::answer), until there is no step; then
+/// [`finish`](Self::finish). An execution may be dropped anywhere: what was
+/// left is planned again by the next sync.
+///
+/// What is carried on from a write:
+/// - later changes of the same object are made again on what was returned, with
+///   its resourceVersion;
+/// - a claimRef that a later step sets to the claim just written takes the
+///   claim's new resourceVersion;
+/// - an operation started later begins from the object returned.
+///
+/// Cost: that of carrying out the steps, and for each write one conversion to
+/// JSON and back for each later change of the same object.
+#[derive(Clone, Debug)]
+pub struct Execution<V = Verdict> {
+    steps: VecDeque<Step>,
+    verdict: V,
+    done: Vec<Done>,
+    failed_attempts: u32,
+    stopped: Option<Stop>,
+}
+
+#[derive(Clone, Debug)]
+enum Stop {
+    With(WriteFailure),
+    Silently(WriteFailure),
+    Told,
+}
+
+/// A step that was tried, as it was sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Done {
+    /// The step.
+    pub step: Step,
+    /// Why it failed, if it did.
+    pub error: Option<ApiError>,
+}
+
+/// What was done of a plan.
+#[derive(Clone, Debug, PartialEq)]
+#[must_use]
+pub struct Report<V = Verdict> {
+    /// The steps that were tried, in order; a creation that was tried again,
+    /// once for each try.
+    pub done: Vec<Done>,
+    /// How it ended.
+    pub end: End<V>,
+}
+
+/// How carrying out a plan ended.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum End<V = Verdict> {
+    /// There was nothing left to do.
+    Finished(V),
+    /// A write failed, and the sync with it.
+    Stopped(WriteFailure),
+    /// A write failed, and the operation ended without a word; the failure is
+    /// for the log.
+    StoppedSilently(WriteFailure),
+}
+
+impl<V: FollowUp> Execution<V> {
+    /// Begins to carry out a plan.
+    pub fn new(plan: Plan<V>) -> Self {
+        Execution {
+            steps: plan.steps.into(),
+            verdict: plan.verdict,
+            done: Vec::new(),
+            failed_attempts: 0,
+            stopped: None,
+        }
+    }
+
+    /// The step to carry out now; `None` if there is no more.
+    pub fn step(&self) -> Option<&Step> {
+        self.steps.front()
+    }
+
+    /// Says how the step went. For an update and a creation, give the object
+    /// that the API server returned; for anything else,
+    /// [`Written::Nothing`].
+    pub fn answer(&mut self, result: Result<Written, ApiError>) {
+        let Some(step) = self.steps.pop_front() else {
+            return;
+        };
+        match result {
+            Ok(written) => {
+                self.record(step, None);
+                self.written(written);
+            }
+            Err(error) => self.failed(step, error),
+        }
+    }
+
+    /// What was done.
+    pub fn finish(self) -> Report<V> {
+        let end = match self.stopped {
+            None | Some(Stop::Told) => End::Finished(self.verdict),
+            Some(Stop::With(failure)) => End::Stopped(failure),
+            Some(Stop::Silently(failure)) => End::StoppedSilently(failure),
+        };
+        Report {
+            done: self.done,
+            end,
+        }
+    }
+
+    fn record(&mut self, step: Step, error: Option<ApiError>) {
+        self.failed_attempts = 0;
+        self.done.push(Done { step, error });
+    }
+
+    fn failed(&mut self, step: Step, error: ApiError) {
+        let Step::Write { write, on_failure } = &step else {
+            // An event that cannot be recorded is no reason to stop.
+            return self.record(step, Some(error));
+        };
+        let (object, on_failure) = (write.key(), *on_failure);
+        if let Write::CreateVolume { attempts, .. } = write {
+            let again = step.clone();
+            let attempts = *attempts;
+            let failed_attempts = self.failed_attempts.saturating_add(1);
+            let exists = error.kind == ApiErrorKind::AlreadyExists;
+            self.record(step, Some(error.clone()));
+            if exists {
+                return;
+            }
+            if failed_attempts < attempts {
+                self.failed_attempts = failed_attempts;
+                self.steps.push_front(again);
+                return;
+            }
+        } else {
+            self.record(step, Some(error.clone()));
+        }
+        let failure = |context| WriteFailure {
+            context,
+            object,
+            message: error.message.clone(),
+        };
+        let stop = match on_failure {
+            OnFailure::Ignore => return,
+            OnFailure::Stop(context) => Stop::With(failure(context)),
+            OnFailure::StopSilently => Stop::Silently(failure(WriteContext::Plain)),
+            OnFailure::Tell => {
+                self.verdict.write_failed(&error.message);
+                Stop::Told
+            }
+        };
+        self.steps.clear();
+        self.stopped = Some(stop);
+    }
+
+    fn written(&mut self, written: Written) {
+        match written {
+            Written::Nothing => {}
+            Written::Volume(volume) => {
+                self.verdict.volume_written(&volume);
+                let volume = Arc::new(volume);
+                for step in &mut self.steps {
+                    volume_written(step, &volume);
+                }
+            }
+            Written::Claim(claim) => {
+                self.verdict.claim_written(&claim);
+                let claim = Arc::new(claim);
+                for step in &mut self.steps {
+                    claim_written(step, &claim);
+                }
+            }
+        }
+    }
+}
+
+fn volume_written(step: &mut Step, volume: &Arc<PersistentVolume>) {
+    match step {
+        Step::Start(operation) => operation.volume_written(volume),
+        Step::Write { write, .. } => match write {
+            Write::Volume(change) | Write::VolumeStatus(change)
+                if change.is_of(&volume.metadata) =>
+            {
+                change.rebase(volume);
+            }
+            Write::DeleteVolume(deleted) if deleted.name() == volume.name() => {
+                *deleted = Arc::clone(volume);
+            }
+            _ => {}
+        },
+        Step::Event(_) | Step::EnqueueClaim(_) => {}
+    }
+}
+
+fn claim_written(step: &mut Step, claim: &Arc<PersistentVolumeClaim>) {
+    match step {
+        Step::Start(operation) => operation.claim_written(claim),
+        Step::Write { write, .. } => match write {
+            Write::Claim(change) | Write::ClaimStatus(change) if change.is_of(&claim.metadata) => {
+                change.rebase(claim);
+            }
+            Write::Volume(change) if change.from.claim_ref() != change.to.claim_ref() => {
+                let volume = Arc::make_mut(&mut change.to);
+                renew_claim_ref(volume, claim);
+            }
+            Write::CreateVolume { volume, .. } => renew_claim_ref(volume, claim),
+            _ => {}
+        },
+        Step::Event(_) | Step::EnqueueClaim(_) => {}
+    }
+}
+
+/// A claimRef that was just set to the claim takes its new version.
+fn renew_claim_ref(volume: &mut PersistentVolume, claim: &PersistentVolumeClaim) {
+    let Some(reference) = &mut volume.spec.claim_ref else {
+        return;
+    };
+    let metadata = &claim.metadata;
+    if reference.uid() == metadata.uid()
+        && reference.name() == metadata.name()
+        && reference.namespace() == metadata.namespace()
+    {
+        reference.resource_version = metadata.resource_version.clone();
+    }
+}
+
+impl<V> Report<V> {
+    /// The claims to sync soon, in order.
+    pub fn enqueued_claims(&self) -> impl Iterator<Item = &ClaimKey> {
+        self.done.iter().filter_map(|done| match &done.step {
+            Step::EnqueueClaim(claim) => Some(claim),
+            _ => None,
+        })
+    }
+
+    /// The operations to start, in order, each unless one of its name is still
+    /// going on.
+    pub fn operations(&self) -> impl Iterator<Item = &Operation> {
+        self.done.iter().filter_map(|done| match &done.step {
+            Step::Start(operation) => Some(operation),
+            _ => None,
+        })
+    }
+
+    /// How many writes were made, failed ones left out.
+    pub fn writes(&self) -> usize {
+        let made = |done: &&Done| done.step.is_write() && done.error.is_none();
+        self.done.iter().filter(made).count()
+    }
+}
+
+impl Report {
+    /// The error that the sync ended with, if any.
+    pub fn error(&self) -> Option<SyncError> {
+        match &self.end {
+            End::Finished(Verdict::Retry(error)) => Some(error.clone()),
+            End::Finished(_) => None,
+            End::Stopped(failure) | End::StoppedSilently(failure) => {
+                Some(SyncError::Write(failure.clone()))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Change, Event, EventReason};
+    use serde_json::{Value, json};
+
+    fn claim(version: &str) -> Arc<PersistentVolumeClaim> {
+        serde_json::from_value(json!({"metadata": {
+            "namespace": "shop", "name": "data", "uid": "u-1", "resourceVersion": version}}))
+        .map(Arc::new)
+        .unwrap()
+    }
+
+    fn volume(value: Value) -> Arc<PersistentVolume> {
+        serde_json::from_value(value).map(Arc::new).unwrap()
+    }
+
+    fn write(write: Write, on_failure: OnFailure) -> Step {
+        Step::Write { write, on_failure }
+    }
+
+    fn stop(step: Write) -> Step {
+        write(step, OnFailure::Stop(WriteContext::Plain))
+    }
+
+    fn event() -> Step {
+        Step::Event(Event::on_claim(&claim("1"), EventReason::ClaimLost, "gone"))
+    }
+
+    fn conflict() -> ApiError {
+        ApiError {
+            kind: ApiErrorKind::Conflict,
+            message: "changed since".to_owned(),
+        }
+    }
+
+    fn begin(steps: Vec<Step>) -> Execution {
+        Execution::new(Plan {
+            steps,
+            verdict: Verdict::Settled,
+        })
+    }
+
+    fn metadata_change(label: &str) -> Change<PersistentVolume> {
+        Change {
+            from: volume(json!({"metadata": {"name": "pv", "resourceVersion": "1"}})),
+            to: volume(json!({"metadata": {"name": "pv", "resourceVersion": "1",
+                "labels": {"made": label}}})),
+        }
+    }
+
+    #[test]
+    fn a_later_write_is_made_again_on_what_the_server_returned() {
+        let first = metadata_change("here");
+        let mut with_phase = (*first.to).clone();
+        with_phase.status.phase = Some("Bound".into());
+        let second = Change {
+            from: Arc::clone(&first.to),
+            to: Arc::new(with_phase),
+        };
+        let mut execution = begin(vec![
+            stop(Write::Volume(first)),
+            stop(Write::VolumeStatus(second)),
+        ]);
+        let returned = json!({"metadata": {"name": "pv", "resourceVersion": "2",
+            "labels": {"made": "here", "by": "a webhook"}}});
+        let returned = volume(returned);
+        execution.answer(Ok(Written::Volume((*returned).clone())));
+        let Some(Step::Write { write, .. }) = execution.step() else {
+            panic!("no write");
+        };
+        let Write::VolumeStatus(change) = write else {
+            panic!("another write");
+        };
+        assert_eq!(change.from, returned);
+        assert_eq!(
+            serde_json::to_value(&*change.to).unwrap(),
+            json!({"metadata": {"name": "pv", "resourceVersion": "2",
+                "labels": {"made": "here", "by": "a webhook"}}, "status": {"phase": "Bound"}})
+        );
+        assert_eq!(
+            write.merge_patch().unwrap(),
+            json!({"metadata": {"resourceVersion": "2"}, "status": {"phase": "Bound"}})
+        );
+    }
+
+    #[test]
+    fn a_claim_ref_that_is_set_takes_the_claims_new_version_and_an_old_one_stays() {
+        let reference = json!({"namespace": "shop", "name": "data", "uid": "u-1",
+            "resourceVersion": "1"});
+        let bare = volume(json!({"metadata": {"name": "pv"}}));
+        let claimed = volume(json!({"metadata": {"name": "pv"}, "spec": {"claimRef": reference}}));
+        let labelled = volume(json!({"metadata": {"name": "pv", "labels": {"a": "b"}},
+            "spec": {"claimRef": reference}}));
+        for (from, to, version) in [(bare, Arc::clone(&claimed), "2"), (claimed, labelled, "1")] {
+            let change = Change {
+                from: claim("1"),
+                to: claim("1"),
+            };
+            let mut execution = begin(vec![
+                stop(Write::Claim(change)),
+                stop(Write::Volume(Change { from, to })),
+            ]);
+            execution.answer(Ok(Written::Claim((*claim("2")).clone())));
+            let Some(Step::Write {
+                write: Write::Volume(change),
+                ..
+            }) = execution.step()
+            else {
+                panic!("no write of a volume");
+            };
+            let reference = change.to.claim_ref().unwrap();
+            assert_eq!(reference.resource_version.as_deref(), Some(version));
+        }
+    }
+
+    #[test]
+    fn an_operation_begins_from_the_object_last_written() {
+        let operation = Operation::Delete {
+            volume: volume(json!({"metadata": {"name": "pv", "resourceVersion": "1"}})),
+        };
+        let mut execution = begin(vec![
+            stop(Write::VolumeStatus(metadata_change("x"))),
+            Step::Start(operation),
+        ]);
+        let returned = volume(json!({"metadata": {"name": "pv", "resourceVersion": "2"}}));
+        execution.answer(Ok(Written::Volume((*returned).clone())));
+        execution.answer(Ok(Written::Nothing));
+        let report = execution.finish();
+        let operations: Vec<_> = report.operations().cloned().collect();
+        assert_eq!(operations, [Operation::Delete { volume: returned }]);
+    }
+
+    #[test]
+    fn events_before_a_failed_write_stay_and_those_after_it_do_not_appear() {
+        let change = metadata_change("x");
+        let mut execution = begin(vec![event(), stop(Write::Volume(change)), event()]);
+        execution.answer(Ok(Written::Nothing));
+        execution.answer(Err(conflict()));
+        assert_eq!(execution.step(), None);
+        let report = execution.finish();
+        assert_eq!(report.done.len(), 2);
+        assert_eq!(report.writes(), 0);
+        assert_eq!(report.error().unwrap().to_string(), "changed since");
+    }
+
+    #[test]
+    fn a_failed_write_is_told_in_its_context() {
+        for (context, text) in [
+            (WriteContext::Plain, "changed since"),
+            (
+                WriteContext::ClaimMigration,
+                "persistent Volume Controller can't anneal migration annotations: changed since",
+            ),
+            (
+                WriteContext::VolumeMigration,
+                "persistent Volume Controller can't anneal migration annotations or finalizer: \
+                 changed since",
+            ),
+            (
+                WriteContext::DefaultClass,
+                "can't update PersistentVolumeClaim[\"shop/data\"]: changed since",
+            ),
+        ] {
+            let change = Change {
+                from: claim("1"),
+                to: claim("1"),
+            };
+            let step = write(Write::Claim(change), OnFailure::Stop(context));
+            let mut execution = begin(vec![step]);
+            execution.answer(Err(conflict()));
+            assert_eq!(execution.finish().error().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_write_whose_failure_is_ignored_lets_the_plan_go_on() {
+        let step = write(Write::Volume(metadata_change("x")), OnFailure::Ignore);
+        let mut execution = begin(vec![step, event()]);
+        execution.answer(Err(conflict()));
+        assert_eq!(execution.step(), Some(&event()));
+        execution.answer(Ok(Written::Nothing));
+        let report = execution.finish();
+        assert_eq!(report.end, End::Finished(Verdict::Settled));
+        assert_eq!(report.done.first().unwrap().error, Some(conflict()));
+    }
+
+    #[test]
+    fn a_creation_is_tried_as_often_as_it_says_and_one_that_exists_is_as_good() {
+        let create = || {
+            let write = Write::CreateVolume {
+                volume: Box::default(),
+                attempts: 3,
+            };
+            begin(vec![stop(write), event()])
+        };
+        let mut execution = create();
+        for _ in 0..3 {
+            assert!(execution.step().is_some_and(Step::is_write));
+            execution.answer(Err(conflict()));
+        }
+        assert_eq!(execution.step(), None);
+        let report = execution.finish();
+        assert_eq!(report.done.len(), 3);
+        assert!(matches!(report.end, End::Stopped(_)));
+
+        let mut execution = create();
+        execution.answer(Err(conflict()));
+        execution.answer(Err(ApiError {
+            kind: ApiErrorKind::AlreadyExists,
+            message: "exists".to_owned(),
+        }));
+        assert_eq!(execution.step(), Some(&event()));
+    }
+
+    #[test]
+    fn an_event_that_cannot_be_recorded_stops_nothing() {
+        let mut execution = begin(vec![event(), event()]);
+        execution.answer(Err(conflict()));
+        assert_eq!(execution.step(), Some(&event()));
+    }
+}

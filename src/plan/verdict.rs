@@ -1,0 +1,125 @@
+//! Plans, and where things stand after one.
+
+use super::{Step, WriteFailure};
+use crate::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
+use crate::binding::{ClaimRefusal, ClaimStatusError, VolumeRefusal};
+use crate::matching::FindError;
+
+/// What a decision wants done: steps in order, and where things stand after
+/// them.
+///
+/// An empty plan costs no allocation.
+#[derive(Clone, Debug, PartialEq)]
+#[must_use = "a plan does nothing until it is carried out"]
+pub struct Plan<V = Verdict> {
+    /// What to do, in this order.
+    pub steps: Vec<Step>,
+    /// Where things stand once all is done.
+    pub verdict: V,
+}
+
+impl<V> Plan<V> {
+    /// Nothing to do.
+    pub fn empty(verdict: V) -> Self {
+        Plan {
+            steps: Vec::new(),
+            verdict,
+        }
+    }
+
+    /// Whether there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// Whether anything is to be written; events and the like are not.
+    pub fn has_writes(&self) -> bool {
+        self.steps.iter().any(Step::is_write)
+    }
+}
+
+/// Where things stand after a sync.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Verdict {
+    /// Nothing more until the object or something that it depends on changes,
+    /// or until the periodic sync of all objects.
+    Settled,
+    /// The sync ends with this error; try again after a while.
+    Retry(SyncError),
+    /// Nothing is decided yet, and nothing is to be done: read this claim from
+    /// the API server, and decide again with what it says.
+    AskApiServer(ClaimKey),
+}
+
+/// Why a sync ends with an error. `Display` is upstream's text.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SyncError {
+    /// A write failed.
+    #[error(transparent)]
+    Write(#[from] WriteFailure),
+    /// A class does not say when its claims are bound.
+    #[error("VolumeBindingMode not set for StorageClass {class:?}")]
+    NoBindingMode {
+        /// The class.
+        class: String,
+    },
+    /// The search for a volume could not be made.
+    #[error("error finding PV for claim {:?}: {error}", claim.to_string())]
+    Find {
+        /// The claim.
+        claim: ClaimKey,
+        /// Why not.
+        error: FindError,
+    },
+    /// The controller once chose a volume for the claim that is another's now.
+    #[error(
+        "invalid binding of claim {:?} to volume {volume:?}: volume already claimed by {:?}",
+        claim.to_string(), holder.to_string()
+    )]
+    ClaimedByAnother {
+        /// The claim.
+        claim: ClaimKey,
+        /// The volume that it names.
+        volume: String,
+        /// The claim that the volume names.
+        holder: ClaimKey,
+    },
+    /// The claim's status cannot be that of a bound claim.
+    #[error(transparent)]
+    ClaimStatus(#[from] ClaimStatusError),
+    /// The claim's life does not allow what the facts ask for. It has no
+    /// counterpart upstream, and no view leads to it; it stands for a mistake in
+    /// this crate.
+    #[error(transparent)]
+    Claim(#[from] ClaimRefusal),
+    /// The volume's life does not allow what the facts ask for; see
+    /// [`SyncError::Claim`].
+    #[error(transparent)]
+    Volume(#[from] VolumeRefusal),
+}
+
+/// What follows a plan, as far as it holds objects that the plan writes: it
+/// hears what the API server returned, so that later writes are based on it.
+///
+/// All methods do nothing unless overridden.
+pub trait FollowUp {
+    /// The plan wrote a claim.
+    fn claim_written(&mut self, claim: &PersistentVolumeClaim) {
+        let _ = claim;
+    }
+
+    /// The plan wrote a volume.
+    fn volume_written(&mut self, volume: &PersistentVolume) {
+        let _ = volume;
+    }
+
+    /// A write with [`OnFailure::Tell`](super::OnFailure::Tell) failed with
+    /// this text.
+    fn write_failed(&mut self, message: &str) {
+        let _ = message;
+    }
+}
+
+impl FollowUp for Verdict {}
