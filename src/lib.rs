@@ -7,6 +7,7 @@
 
 pub mod api;
 pub mod binding;
+pub mod controller;
 pub mod matching;
 pub mod plan;
 pub mod quantity;

@@ -38,8 +38,13 @@ use serde_json::Value;
 #[allow(dead_code, reason = "other tests use the rest of it")]
 mod exact;
 mod matching;
+#[path = "../support/normal.rs"]
+mod normal;
 mod quantity;
 mod selector;
+#[path = "../support/server.rs"]
+mod server;
+mod sync;
 
 /// Runs one case: how it went, or how it disagrees.
 type Run = fn(&Value) -> Result<CaseOutcome, String>;
@@ -53,8 +58,8 @@ const PARTS: &[(&str, Option<Run>)] = &[
     ("find_matching_volume", Some(matching::find)),
     ("find_best_match_for_claim", Some(matching::best_match)),
     ("volume_satisfies_claim", Some(matching::satisfies)),
-    ("sync_claim", None),
-    ("sync_volume", None),
+    ("sync_claim", Some(sync::run_claim)),
+    ("sync_volume", Some(sync::run_volume)),
     ("pod_volumes", None),
     ("csi_provisioner", None),
     ("csi_topology", None),

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use pvbind::api::{Node, PersistentVolume, PersistentVolumeClaim};
+use pvbind::binding::bind_volume_to_claim;
 use pvbind::matching::{
     FindError, FindOptions, MatchReport, VolumeIndex, find_best_match_for_claim,
     find_matching_volume, volume_satisfies_claim,
@@ -14,6 +15,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::CaseOutcome;
+use crate::normal::normal;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -116,6 +118,13 @@ struct SatisfiesCase {
     volume: PersistentVolume,
     error: Option<String>,
     is_volume_bound_to_claim: bool,
+    bind_volume_to_claim: BindCase,
+}
+
+#[derive(Deserialize)]
+struct BindCase {
+    dirty: bool,
+    volume: Value,
 }
 
 pub(crate) fn satisfies(case: &Value) -> Result<CaseOutcome, String> {
@@ -130,6 +139,15 @@ pub(crate) fn satisfies(case: &Value) -> Result<CaseOutcome, String> {
         "isVolumeBoundToClaim",
         &case.volume.is_bound_to(&case.claim),
         &case.is_volume_bound_to_claim,
+    )?;
+    let edit = bind_volume_to_claim(&case.volume, &case.claim);
+    let want = case.bind_volume_to_claim;
+    same("dirty", &edit.is_changed(), &want.dirty)?;
+    let bound = serde_json::to_value(edit.applied_to(&case.volume)).unwrap();
+    same(
+        "bound volume",
+        &normal::<PersistentVolume>(&bound),
+        &normal::<PersistentVolume>(&want.volume),
     )?;
     Ok(CaseOutcome::default())
 }

@@ -1,0 +1,47 @@
+//! Binding a claim and a volume: four writes.
+
+use super::Config;
+use super::draft::Draft;
+use crate::api::{PersistentVolume, PersistentVolumeClaim};
+use crate::binding::{
+    bind_claim_to_volume, bind_volume_to_claim, claim_bound, unbind_volume, volume_claimed,
+    volume_freed,
+};
+use crate::plan::SyncError;
+use crate::view::Held;
+
+/// Volume, its status, claim, its status: in this order, so that a bind cut off
+/// anywhere leaves the volume to no other claim and is finished by the next
+/// sync of either.
+///
+/// Follows `bind` of Kubernetes 1.36.
+pub(super) fn bind(
+    config: &Config,
+    draft: &mut Draft,
+    volume: Held<'_, PersistentVolume>,
+    claim: Held<'_, PersistentVolumeClaim>,
+) -> Result<(), SyncError> {
+    let edit = bind_volume_to_claim(&volume, &claim);
+    let volume = draft.volume(volume, edit);
+    let edit = volume_claimed(&volume)?;
+    let volume = draft.volume_status(volume, edit);
+    let edit = bind_claim_to_volume(&claim, &volume);
+    let claim = draft.claim(claim, edit);
+    let edit = claim_bound(&claim, &volume, config.attributes_classes)?;
+    draft.claim_status(claim, edit);
+    Ok(())
+}
+
+/// Takes a volume from its claim and makes it available.
+///
+/// Follows `unbindVolume` of Kubernetes 1.36.
+pub(super) fn unbind(
+    draft: &mut Draft,
+    volume: Held<'_, PersistentVolume>,
+) -> Result<(), SyncError> {
+    let edit = unbind_volume(&volume);
+    let volume = draft.volume(volume, edit);
+    let edit = volume_freed(&volume)?;
+    draft.volume_status(volume, edit);
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! How the controller is set up.
+
+use std::collections::BTreeMap;
+
+use crate::api::PersistentVolume;
+
+/// How the controller is set up: what is a flag, a feature gate or a built-in
+/// plugin upstream.
+///
+/// ```
+/// use pvbind::controller::{Config, InTreePlugin};
+/// let mut config = Config::default();
+/// config.migrated_plugins.insert("kubernetes.io/gce-pd".into(), "pd.csi.storage.gke.io".into());
+/// config.plugins.push(InTreePlugin {
+///     can_recycle: true,
+///     ..InTreePlugin::new("kubernetes.io/nfs", ["nfs"])
+/// });
+/// assert!(config.dynamic_provisioning);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Config {
+    /// Whether volumes are made for claims. On by default.
+    pub dynamic_provisioning: bool,
+    /// Whether VolumeAttributesClasses count (the feature gate
+    /// `VolumeAttributesClass`). On by default, as in Kubernetes 1.36.
+    pub attributes_classes: bool,
+    /// The in-tree plugins. Where several support a volume's source, the first
+    /// one serves it. None by default.
+    pub plugins: Vec<InTreePlugin>,
+    /// The in-tree plugins that a CSI driver took over from, by name, each with
+    /// the driver's name. None by default.
+    pub migrated_plugins: BTreeMap<String, String>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            dynamic_provisioning: true,
+            attributes_classes: true,
+            plugins: Vec::new(),
+            migrated_plugins: BTreeMap::new(),
+        }
+    }
+}
+
+impl Config {
+    /// The in-tree plugin of this name.
+    pub fn plugin(&self, name: &str) -> Option<&InTreePlugin> {
+        self.plugins.iter().find(|plugin| plugin.name == name)
+    }
+
+    /// The first in-tree plugin that supports the volume's source.
+    pub fn plugin_for(&self, volume: &PersistentVolume) -> Option<&InTreePlugin> {
+        self.plugins
+            .iter()
+            .find(|plugin| plugin.sources.support(volume))
+    }
+
+    /// The CSI driver that took over from this plugin, if one did.
+    pub fn migrated_to(&self, plugin: &str) -> Option<&str> {
+        self.migrated_plugins.get(plugin).map(String::as_str)
+    }
+}
+
+/// An in-tree plugin, and what it can do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InTreePlugin {
+    /// Its name, which usually begins with `kubernetes.io/`.
+    pub name: String,
+    /// The volumes that it serves.
+    pub sources: VolumeSources,
+    /// Whether it can make volumes.
+    pub can_provision: bool,
+    /// Whether it can delete volumes.
+    pub can_delete: bool,
+    /// Whether it can delete the files of a volume.
+    pub can_recycle: bool,
+    /// Whether its volumes can have mount options.
+    pub has_mount_options: bool,
+}
+
+impl InTreePlugin {
+    /// A plugin that serves volumes with these sources, and can do nothing yet.
+    pub fn new<S: Into<String>>(
+        name: impl Into<String>,
+        sources: impl IntoIterator<Item = S>,
+    ) -> Self {
+        InTreePlugin {
+            name: name.into(),
+            sources: VolumeSources::These(sources.into_iter().map(Into::into).collect()),
+            can_provision: false,
+            can_delete: false,
+            can_recycle: false,
+            has_mount_options: false,
+        }
+    }
+}
+
+/// The volume sources that a plugin serves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum VolumeSources {
+    /// Every source there is.
+    Every,
+    /// Those of these names, as they stand in a volume's spec (`nfs`,
+    /// `hostPath`, …).
+    These(Vec<String>),
+}
+
+impl VolumeSources {
+    fn support(&self, volume: &PersistentVolume) -> bool {
+        match self {
+            VolumeSources::Every => true,
+            VolumeSources::These(names) => volume
+                .source()
+                .is_some_and(|source| names.iter().any(|name| name == source)),
+        }
+    }
+}

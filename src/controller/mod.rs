@@ -1,0 +1,58 @@
+//! The binding controller as decisions.
+//!
+//! | call | on | upstream (Kubernetes 1.36) |
+//! | --- | --- | --- |
+//! | [`sync_claim`] | a claim that was added, changed or enqueued | `syncClaim` |
+//! | [`sync_volume`] | a volume that was added or changed | `syncVolume` |
+//! | [`begin`], then the answers to [`Next`] | an operation that a plan started | `provisionClaimOperation`, `deleteVolumeOperation`, `recycleVolumeOperation` |
+//!
+//! Each call looks at one object and a [view](crate::view::ClusterView) of the
+//! cluster, and gives a [`Plan`](crate::plan::Plan). What a user sees of
+//! upstream is kept to the letter: which writes in which order, reasons and
+//! messages of events, texts of errors, names of operations.
+//!
+//! ```
+//! use pvbind::api::{PersistentVolumeClaim, read_objects};
+//! use pvbind::controller::{Config, sync_claim};
+//! use pvbind::view::Snapshot;
+//! let snapshot: Snapshot = read_objects(r#"
+//!     {"kind": "PersistentVolume", "metadata": {"name": "pv-1", "uid": "u-1"},
+//!      "spec": {"capacity": {"storage": "5Gi"}, "accessModes": ["ReadWriteOnce"]},
+//!      "status": {"phase": "Available"}}"#)?
+//! .into_iter()
+//! .collect();
+//! let claim: PersistentVolumeClaim = serde_json::from_str(
+//!     r#"{"metadata": {"namespace": "shop", "name": "data", "uid": "u-2"},
+//!         "spec": {"resources": {"requests": {"storage": "1Gi"}}, "accessModes": ["ReadWriteOnce"]}}"#,
+//! )?;
+//! let plan = sync_claim(&Config::default(), &snapshot, &claim);
+//! // Volume, its status, claim, its status: a bind.
+//! assert_eq!(plan.steps.len(), 4);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod config;
+pub use config::{Config, InTreePlugin, VolumeSources};
+
+mod sync_claim;
+pub use sync_claim::sync_claim;
+
+mod sync_volume;
+pub use sync_volume::{ClaimEvidence, sync_volume};
+
+mod operation;
+pub use operation::{
+    AfterWrite, CleanUpVolume, DeleteVolume, Next, ProvisionVolume, ReadVolume, RecycleVolume,
+    StartProvisioner, begin,
+};
+
+mod run;
+pub use run::{Backend, DeleteError, OperationReport, ProvisionRequest, run_operation};
+
+mod bind;
+mod default_class;
+mod draft;
+mod finalizers;
+mod migration;
+mod provision;
+mod reclaim;

@@ -1,0 +1,203 @@
+//! The operation that deletes a volume.
+
+use std::sync::Arc;
+
+use super::next::{AfterWrite, Next, ReadJob, ReadVolume, WriteJob};
+use super::released::is_still_released;
+use crate::api::{PersistentVolume, names};
+use crate::binding::check_may_be_deleted;
+use crate::controller::Config;
+use crate::controller::draft::Draft;
+use crate::controller::finalizers::without_controller_finalizer;
+use crate::controller::migration::volume_provisioner;
+use crate::plan::{Event, EventReason, OnFailure, Plan, Step, Write};
+use crate::view::{ClusterView, Held};
+
+/// Which volume is being deleted, and how far it is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Deleting {
+    uid: String,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The backend is to be asked.
+    BeforeBackend,
+    /// The backend has deleted it.
+    AfterBackend,
+}
+
+/// Who deletes a volume.
+enum Deleter<'c> {
+    /// An in-tree plugin of this name.
+    Plugin(&'c str),
+    /// Somebody else, who watches volumes.
+    External,
+}
+
+/// Follows `deleteVolumeOperation` of Kubernetes 1.36, as do the functions
+/// below it.
+pub(super) fn begin(config: &Config, volume: &Arc<PersistentVolume>) -> Plan<Next> {
+    match deleter(config, volume) {
+        Ok(Deleter::External) => Plan::empty(Next::Finished),
+        _ => read_again(volume, Stage::BeforeBackend),
+    }
+}
+
+fn read_again(volume: &PersistentVolume, stage: Stage) -> Plan<Next> {
+    Plan::empty(Next::ReadVolume(ReadVolume {
+        name: volume.name().to_owned(),
+        job: ReadJob::Delete(Deleting {
+            uid: volume.metadata.uid().to_owned(),
+            stage,
+        }),
+    }))
+}
+
+pub(super) fn read<V: ClusterView + ?Sized>(
+    config: &Config,
+    view: &V,
+    job: Deleting,
+    volume: Arc<PersistentVolume>,
+) -> Plan<Next> {
+    if volume.metadata.uid() != job.uid {
+        return Plan::empty(Next::Finished);
+    }
+    match job.stage {
+        Stage::AfterBackend => remove_finalizer(volume),
+        Stage::BeforeBackend if !is_still_released(view, &volume) => Plan::empty(Next::Finished),
+        Stage::BeforeBackend => match deleter(config, &volume) {
+            Err(message) => fail(&volume, &message),
+            Ok(Deleter::External) => Plan::empty(Next::Finished),
+            Ok(Deleter::Plugin(_)) if check_may_be_deleted(&volume).is_err() => {
+                Plan::empty(Next::Finished)
+            }
+            Ok(Deleter::Plugin(plugin)) => Plan::empty(Next::Delete(DeleteVolume {
+                plugin: plugin.to_owned(),
+                volume,
+            })),
+        },
+    }
+}
+
+/// Who deletes the volume: who made it, or else the plugin that serves it.
+///
+/// Follows `findDeletablePlugin` of Kubernetes 1.36.
+fn deleter<'c>(config: &'c Config, volume: &PersistentVolume) -> Result<Deleter<'c>, String> {
+    let made_by = volume_provisioner(volume).filter(|name| !name.is_empty());
+    if let Some(name) = made_by {
+        return match config.plugin(name) {
+            Some(plugin) if plugin.can_delete => Ok(Deleter::Plugin(&plugin.name)),
+            plugin if name.starts_with(names::IN_TREE_PREFIX) => Err(match plugin {
+                Some(_) => "no deletable volume plugin matched".to_owned(),
+                None => format!("no volume plugin matched name: {name}"),
+            }),
+            _ => Ok(Deleter::External),
+        };
+    }
+    if volume.metadata.has_annotation(names::MIGRATED_TO) || volume.spec.csi.is_some() {
+        return Ok(Deleter::External);
+    }
+    let error = match config.plugin_for(volume) {
+        Some(plugin) if plugin.can_delete => return Ok(Deleter::Plugin(&plugin.name)),
+        Some(_) => "no deletable volume plugin matched",
+        None => "no volume plugin matched",
+    };
+    let name = volume.name();
+    Err(format!(
+        "error getting deleter volume plugin for volume {name:?}: {error}"
+    ))
+}
+
+/// An operation that wants a volume deleted in the backend: see
+/// [`Next::Delete`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeleteVolume {
+    plugin: String,
+    volume: Arc<PersistentVolume>,
+}
+
+impl DeleteVolume {
+    /// The plugin's name.
+    pub fn plugin(&self) -> &str {
+        &self.plugin
+    }
+
+    /// The volume.
+    pub fn volume(&self) -> &PersistentVolume {
+        &self.volume
+    }
+
+    /// The backend deleted the volume; its object may go.
+    pub fn deleted(self) -> Plan<Next> {
+        read_again(&self.volume, Stage::AfterBackend)
+    }
+
+    /// The volume is still in use; the next sync tries again.
+    pub fn in_use(self, message: &str) -> Plan<Next> {
+        let mut draft = Draft::of_operation();
+        let reason = EventReason::VolumeDelete;
+        draft.event(Event::on_volume(&self.volume, reason, message));
+        draft.with(Next::Finished)
+    }
+
+    /// The backend could not delete the volume.
+    pub fn failed(self, message: &str) -> Plan<Next> {
+        fail(&self.volume, message)
+    }
+
+    /// The plugin cannot delete volumes at all now.
+    pub fn cannot_start(self, message: &str) -> Plan<Next> {
+        fail(&self.volume, &cannot_start(&self.volume, message))
+    }
+}
+
+pub(super) fn cannot_start(volume: &PersistentVolume, message: &str) -> String {
+    let name = volume.name();
+    format!("failed to create deleter for volume {name:?}: {message}")
+}
+
+fn remove_finalizer(volume: Arc<PersistentVolume>) -> Plan<Next> {
+    let edit = without_controller_finalizer(&volume);
+    if !edit.is_changed() {
+        return delete_object(volume);
+    }
+    let mut draft = Draft::of_operation();
+    draft.volume_or(OnFailure::Tell, Held::Lent(&volume), edit);
+    let job = WriteJob::RemoveFinalizer(volume);
+    draft.with(Next::AfterWrite(AfterWrite::new(job)))
+}
+
+pub(super) fn finalizer_removed(
+    volume: Arc<PersistentVolume>,
+    result: Result<(), String>,
+) -> Plan<Next> {
+    match result {
+        Ok(()) => delete_object(volume),
+        Err(message) => {
+            let message = format!("persistent volume controller can't update finalizer: {message}");
+            fail(&volume, &message)
+        }
+    }
+}
+
+fn delete_object(volume: Arc<PersistentVolume>) -> Plan<Next> {
+    let mut draft = Draft::of_operation();
+    if check_may_be_deleted(&volume).is_ok() {
+        draft.step(Step::Write {
+            write: Write::DeleteVolume(volume),
+            on_failure: OnFailure::Ignore,
+        });
+    }
+    draft.with(Next::Finished)
+}
+
+fn fail(volume: &Arc<PersistentVolume>, message: &str) -> Plan<Next> {
+    let mut draft = Draft::of_operation();
+    let reason = EventReason::VolumeFailedDelete;
+    // A volume that is some claim's again did not fail to be reclaimed: there
+    // is nothing to say about it.
+    let _refused = draft.reclaim_failed(Held::Lent(volume), reason, message);
+    draft.with(Next::Finished)
+}

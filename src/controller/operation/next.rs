@@ -1,0 +1,171 @@
+//! What an operation waits for.
+
+use std::sync::Arc;
+
+use super::delete::{self, Deleting};
+use super::provision::{self, Provisioning};
+use super::{
+    CleanUpVolume, DeleteVolume, ProvisionVolume, RecycleVolume, StartProvisioner, recycle,
+};
+use crate::api::{PersistentVolume, PersistentVolumeClaim};
+use crate::controller::Config;
+use crate::plan::{FollowUp, Plan};
+use crate::view::ClusterView;
+
+/// What an operation waits for, once its plan is carried out. Each value takes
+/// its answer, and gives the next plan.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+#[must_use = "an operation goes on only when it is answered"]
+pub enum Next {
+    /// Nothing: the operation is over.
+    Finished,
+    /// That the plan's last write is done or has failed. Which, it heard while
+    /// the plan was carried out.
+    AfterWrite(AfterWrite),
+    /// What the API server, not a cache, says about a volume.
+    ReadVolume(ReadVolume),
+    /// Whether a plugin can make volumes at all.
+    StartProvisioner(StartProvisioner),
+    /// A volume.
+    Provision(ProvisionVolume),
+    /// That a volume that was made in vain is deleted in the backend.
+    CleanUp(CleanUpVolume),
+    /// That a volume is deleted in the backend.
+    Delete(DeleteVolume),
+    /// That a volume's files are deleted.
+    Recycle(RecycleVolume),
+}
+
+impl FollowUp for Next {
+    fn claim_written(&mut self, claim: &PersistentVolumeClaim) {
+        if let Some(job) = self.provisioning()
+            && job.claim.metadata.key() == claim.metadata.key()
+        {
+            job.claim = Arc::new(claim.clone());
+        }
+    }
+
+    fn volume_written(&mut self, volume: &PersistentVolume) {
+        if let Next::AfterWrite(AfterWrite {
+            job: WriteJob::RemoveFinalizer(held),
+            ..
+        }) = self
+        {
+            *held = Arc::new(volume.clone());
+        }
+    }
+
+    fn write_failed(&mut self, message: &str) {
+        if let Next::AfterWrite(after) = self {
+            after.failure = Some(message.to_owned());
+        }
+    }
+}
+
+impl Next {
+    fn provisioning(&mut self) -> Option<&mut Provisioning> {
+        match self {
+            Next::StartProvisioner(next) => Some(&mut next.job),
+            Next::Provision(next) => Some(&mut next.job),
+            Next::CleanUp(next) => Some(&mut next.job),
+            Next::ReadVolume(ReadVolume {
+                job: ReadJob::Provision(job),
+                ..
+            }) => Some(job),
+            Next::AfterWrite(AfterWrite {
+                job: WriteJob::SetExternal(job) | WriteJob::Create(job, _),
+                ..
+            }) => Some(job),
+            _ => None,
+        }
+    }
+}
+
+/// An operation whose plan ended with a write that matters: see
+/// [`Next::AfterWrite`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct AfterWrite {
+    pub(super) job: WriteJob,
+    failure: Option<String>,
+}
+
+/// What the write was for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum WriteJob {
+    /// The external provisioner's name was noted on the claim.
+    SetExternal(Provisioning),
+    /// The volume that the backend made was created.
+    Create(Provisioning, Arc<PersistentVolume>),
+    /// The finalizer of a volume that the backend deleted was removed.
+    RemoveFinalizer(Arc<PersistentVolume>),
+}
+
+impl AfterWrite {
+    pub(super) fn new(job: WriteJob) -> Self {
+        AfterWrite { job, failure: None }
+    }
+
+    /// Goes on.
+    pub fn proceed(self) -> Plan<Next> {
+        let result = match self.failure {
+            None => Ok(()),
+            Some(message) => Err(message),
+        };
+        match self.job {
+            WriteJob::SetExternal(job) => provision::external_set(&job, result),
+            WriteJob::Create(job, volume) => provision::created(job, volume, result),
+            WriteJob::RemoveFinalizer(volume) => delete::finalizer_removed(volume, result),
+        }
+    }
+}
+
+/// An operation that wants to know what the API server has of a volume: see
+/// [`Next::ReadVolume`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadVolume {
+    pub(super) name: String,
+    pub(super) job: ReadJob,
+}
+
+/// What the volume is read for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum ReadJob {
+    /// It must not exist.
+    Provision(Provisioning),
+    /// Whether it is to be deleted still.
+    Delete(Deleting),
+    /// Whether it is to be recycled still.
+    Recycle {
+        /// Which volume was meant.
+        uid: String,
+    },
+}
+
+impl ReadVolume {
+    /// The name of the volume.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Goes on with what was read; `None` if there is no such volume.
+    ///
+    /// Here deletion and recycling check again whether the volume is still
+    /// released, against the claims in the view.
+    pub fn answer<V: ClusterView + ?Sized>(
+        self,
+        config: &Config,
+        view: &V,
+        volume: Option<PersistentVolume>,
+    ) -> Plan<Next> {
+        let volume = volume.map(Arc::new);
+        match (self.job, volume) {
+            (ReadJob::Provision(job), None) => provision::not_there_yet(config, job),
+            (ReadJob::Delete(job), Some(volume)) => delete::read(config, view, job, volume),
+            (ReadJob::Recycle { uid }, Some(volume)) if volume.metadata.uid() == uid => {
+                recycle::read(config, view, volume)
+            }
+            _ => Plan::empty(Next::Finished),
+        }
+    }
+}

@@ -1,0 +1,345 @@
+//! The operation that has a volume made for a claim.
+
+use std::sync::Arc;
+
+use super::next::{AfterWrite, Next, ReadJob, ReadVolume, WriteJob};
+use crate::api::{
+    Node, PersistentVolume, PersistentVolumeClaim, PersistentVolumeReclaimPolicy, StorageClass,
+    VolumePhase, names,
+};
+use crate::binding::{Edit, claim_reference};
+use crate::controller::Config;
+use crate::controller::draft::Draft;
+use crate::controller::provision::{failed, set_provisioner};
+use crate::controller::run::ProvisionRequest;
+use crate::plan::{Event, EventReason, OnFailure, Plan, Provisioner, Step, Write};
+use crate::view::{ClusterView, Held};
+
+/// How often the creation of a volume is tried, and how often a volume that
+/// was made in vain is deleted.
+const ATTEMPTS: u32 = 5;
+
+/// What stays the same over the whole operation.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Provisioning {
+    /// The claim as last written.
+    pub(super) claim: Arc<PersistentVolumeClaim>,
+    class: Arc<StorageClass>,
+    /// The plugin, or the external provisioner.
+    provisioner: String,
+}
+
+impl Provisioning {
+    /// The name that the volume will have.
+    fn volume_name(&self) -> String {
+        format!("pvc-{}", self.claim.metadata.uid())
+    }
+
+    fn over(draft: Draft) -> Plan<Next> {
+        draft.with(Next::Finished)
+    }
+
+    fn fails(&self, message: impl Into<String>) -> Plan<Next> {
+        let mut draft = Draft::of_operation();
+        draft.event(failed(&self.claim, message));
+        Provisioning::over(draft)
+    }
+}
+
+pub(super) fn begin(
+    config: &Config,
+    claim: Arc<PersistentVolumeClaim>,
+    class: Arc<StorageClass>,
+    provisioner: Provisioner,
+) -> Plan<Next> {
+    let job = |provisioner| Provisioning {
+        claim,
+        class,
+        provisioner,
+    };
+    match provisioner {
+        Provisioner::External(name) => begin_external(config, job(name)),
+        Provisioner::Internal(name) => begin_internal(config, job(name)),
+    }
+}
+
+/// Follows `provisionClaimOperationExternal` of Kubernetes 1.36.
+fn begin_external(config: &Config, job: Provisioning) -> Plan<Next> {
+    let edit = set_provisioner(config, &job.claim, &job.provisioner);
+    if !edit.is_changed() {
+        return external_set(&job, Ok(()));
+    }
+    let mut draft = Draft::of_operation();
+    draft.claim_or(OnFailure::Tell, Held::Lent(&job.claim), edit);
+    draft.with(Next::AfterWrite(AfterWrite::new(WriteJob::SetExternal(
+        job,
+    ))))
+}
+
+pub(super) fn external_set(job: &Provisioning, result: Result<(), String>) -> Plan<Next> {
+    if let Err(message) = result {
+        return job.fails(format!("Error saving claim: {message}"));
+    }
+    let message = format!(
+        "Waiting for a volume to be created either by the external provisioner '{}' or manually \
+         by the system administrator. If volume creation is delayed, please verify that the \
+         provisioner is running and correctly registered.",
+        job.provisioner
+    );
+    let mut draft = Draft::of_operation();
+    let reason = EventReason::ExternalProvisioning;
+    draft.event(Event::on_claim(&job.claim, reason, message));
+    Provisioning::over(draft)
+}
+
+/// Follows `provisionClaimOperation` of Kubernetes 1.36, as do the functions
+/// below it.
+fn begin_internal(config: &Config, job: Provisioning) -> Plan<Next> {
+    let plugin = &job.provisioner;
+    if job.claim.spec.data_source.is_some() {
+        return job.fails(format!(
+            "plugin {plugin:?} is not a CSI plugin. \
+             Only CSI plugin can provision a claim with a datasource"
+        ));
+    }
+    let mut draft = Draft::of_operation();
+    let edit = set_provisioner(config, &job.claim, plugin);
+    draft.claim(Held::Lent(&job.claim), edit);
+    draft.with(Next::ReadVolume(ReadVolume {
+        name: job.volume_name(),
+        job: ReadJob::Provision(job),
+    }))
+}
+
+pub(super) fn not_there_yet(config: &Config, job: Provisioning) -> Plan<Next> {
+    let has_mount_options = config
+        .plugin(&job.provisioner)
+        .is_some_and(|plugin| plugin.has_mount_options);
+    let options = job.class.mount_options.as_deref().unwrap_or_default();
+    if !options.is_empty() && !has_mount_options {
+        return job.fails(format!(
+            "Mount options are not supported by the provisioner but StorageClass {:?} has mount \
+             options [{}]",
+            job.class.name(),
+            options.join(" ")
+        ));
+    }
+    Plan::empty(Next::StartProvisioner(StartProvisioner { job }))
+}
+
+/// An operation that wants to know whether a plugin can make volumes at all:
+/// see [`Next::StartProvisioner`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct StartProvisioner {
+    pub(super) job: Provisioning,
+}
+
+impl StartProvisioner {
+    /// The plugin's name.
+    pub fn plugin(&self) -> &str {
+        &self.job.provisioner
+    }
+
+    /// The class that the volume is made for.
+    pub fn class(&self) -> &StorageClass {
+        &self.job.class
+    }
+
+    /// The plugin can make volumes.
+    pub fn started<V: ClusterView + ?Sized>(self, view: &V) -> Plan<Next> {
+        let metadata = &self.job.claim.metadata;
+        let selected = metadata.annotation(names::SELECTED_NODE);
+        let node = match selected {
+            None => None,
+            Some(name) => match view.node(name) {
+                Some(node) => Some(node.into_arc()),
+                None => {
+                    let message = format!("Failed to get target node: node {name:?} not found");
+                    return self.job.fails(message);
+                }
+            },
+        };
+        Plan::empty(Next::Provision(ProvisionVolume {
+            job: self.job,
+            node,
+        }))
+    }
+
+    /// The plugin cannot be started.
+    pub fn cannot_start(self, message: &str) -> Plan<Next> {
+        let message = format!("Failed to create provisioner: {message}");
+        self.job.fails(message)
+    }
+}
+
+/// An operation that wants a volume: see [`Next::Provision`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProvisionVolume {
+    pub(super) job: Provisioning,
+    node: Option<Arc<Node>>,
+}
+
+impl ProvisionVolume {
+    /// What is to be made.
+    pub fn request(&self) -> ProvisionRequest {
+        ProvisionRequest {
+            plugin: self.job.provisioner.clone(),
+            volume_name: self.job.volume_name(),
+            claim: Arc::clone(&self.job.claim),
+            class: Arc::clone(&self.job.class),
+            node: self.node.clone(),
+        }
+    }
+
+    /// The backend made this volume. Its name, claimRef, phase and class, and
+    /// the controller's annotations and finalizer, are added here.
+    pub fn provisioned(self, volume: PersistentVolume) -> Plan<Next> {
+        let volume = self.job.dress(volume);
+        let mut draft = Draft::of_operation();
+        draft.step(Step::Write {
+            write: Write::CreateVolume {
+                volume: Box::new(volume.clone()),
+                attempts: ATTEMPTS,
+            },
+            on_failure: OnFailure::Tell,
+        });
+        let job = WriteJob::Create(self.job, Arc::new(volume));
+        draft.with(Next::AfterWrite(AfterWrite::new(job)))
+    }
+
+    /// The backend could not make a volume. The scheduler may choose another
+    /// node.
+    pub fn failed(self, message: &str) -> Plan<Next> {
+        let job = self.job;
+        let mut draft = Draft::of_operation();
+        let edit = without_selected_node(&job.claim);
+        let claim = draft.claim_or(OnFailure::Ignore, Held::Lent(&job.claim), edit);
+        let class = job.class.name();
+        let message = format!("Failed to provision volume with StorageClass {class:?}: {message}");
+        draft.event(failed(&claim, message));
+        Provisioning::over(draft)
+    }
+}
+
+fn without_selected_node(claim: &PersistentVolumeClaim) -> Edit<PersistentVolumeClaim> {
+    if !claim.metadata.has_annotation(names::SELECTED_NODE) {
+        return Edit::Unchanged;
+    }
+    let mut claim = claim.clone();
+    claim.metadata.remove_annotation(names::SELECTED_NODE);
+    Edit::Changed(claim)
+}
+
+impl Provisioning {
+    /// The volume as it is created: bound from the beginning, so that no other
+    /// claim can take it.
+    fn dress(&self, mut volume: PersistentVolume) -> PersistentVolume {
+        let policy = volume.spec.persistent_volume_reclaim_policy.as_ref();
+        let is_deleted_later = policy == Some(&PersistentVolumeReclaimPolicy::Delete);
+        let metadata = &mut volume.metadata;
+        metadata.name = Some(self.volume_name());
+        metadata.set_annotation(names::BOUND_BY_CONTROLLER, names::YES);
+        metadata.set_annotation(names::PROVISIONED_BY, &self.provisioner);
+        if is_deleted_later && !metadata.has_finalizer(names::PV_CONTROLLER_FINALIZER) {
+            let finalizers = metadata.finalizers.get_or_insert_default();
+            finalizers.push(names::PV_CONTROLLER_FINALIZER.to_owned());
+        }
+        volume.spec.claim_ref = Some(claim_reference(&self.claim));
+        volume.spec.storage_class_name = Some(self.claim.class_name().to_owned());
+        volume.status.phase = Some(VolumePhase::Bound);
+        volume
+    }
+}
+
+pub(super) fn created(
+    job: Provisioning,
+    volume: Arc<PersistentVolume>,
+    result: Result<(), String>,
+) -> Plan<Next> {
+    let mut draft = Draft::of_operation();
+    let Err(message) = result else {
+        let plugin = &job.provisioner;
+        let message = format!(
+            "Successfully provisioned volume {} using {plugin}",
+            volume.name()
+        );
+        let reason = EventReason::ProvisioningSucceeded;
+        draft.event(Event::on_claim(&job.claim, reason, message));
+        return Provisioning::over(draft);
+    };
+    let message = format!(
+        "Error creating provisioned PV object for claim {}: {message}. Deleting the volume.",
+        job.claim.metadata.key()
+    );
+    draft.event(failed(&job.claim, message));
+    draft.with(Next::CleanUp(CleanUpVolume {
+        job,
+        volume,
+        failed_attempts: 0,
+        is_confirmed: false,
+    }))
+}
+
+/// An operation that wants a volume deleted in the backend because it could not
+/// be created as an object: see [`Next::CleanUp`].
+///
+/// Upstream, once the backend has deleted the volume, reads the object to drop
+/// its finalizer, finds none, and counts the attempt as failed; so it asks up
+/// to five times whatever the backend says. This does the same, because the
+/// last event tells of it; but [`is_confirmed`](Self::is_confirmed) knows
+/// better.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CleanUpVolume {
+    pub(super) job: Provisioning,
+    volume: Arc<PersistentVolume>,
+    failed_attempts: u32,
+    is_confirmed: bool,
+}
+
+impl CleanUpVolume {
+    /// The plugin's name.
+    pub fn plugin(&self) -> &str {
+        &self.job.provisioner
+    }
+
+    /// The volume that is to be deleted.
+    pub fn volume(&self) -> &PersistentVolume {
+        &self.volume
+    }
+
+    /// Whether the backend has said that it deleted the volume. An embedder may
+    /// then end the operation: nothing is left to clean up.
+    pub fn is_confirmed(&self) -> bool {
+        self.is_confirmed
+    }
+
+    /// The backend deleted the volume.
+    pub fn deleted(mut self) -> Plan<Next> {
+        self.is_confirmed = true;
+        let message = format!("persistentvolumes {:?} not found", self.volume.name());
+        self.failed(&message)
+    }
+
+    /// The backend could not delete the volume, or it is still in use.
+    pub fn failed(mut self, message: &str) -> Plan<Next> {
+        self.failed_attempts = self.failed_attempts.saturating_add(1);
+        if self.failed_attempts < ATTEMPTS {
+            return Plan::empty(Next::CleanUp(self));
+        }
+        let claim = &self.job.claim;
+        let message = format!(
+            "Error cleaning provisioned volume for claim {}: {message}. Please delete manually.",
+            claim.metadata.key()
+        );
+        let mut draft = Draft::of_operation();
+        let reason = EventReason::ProvisioningCleanupFailed;
+        draft.event(Event::on_claim(claim, reason, message));
+        Provisioning::over(draft)
+    }
+
+    /// The plugin cannot delete volumes at all now.
+    pub fn cannot_start(self, message: &str) -> Plan<Next> {
+        let message = super::delete::cannot_start(&self.volume, message);
+        self.failed(&message)
+    }
+}

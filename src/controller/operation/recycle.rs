@@ -1,0 +1,113 @@
+//! The operation that recycles a volume.
+
+use std::sync::Arc;
+
+use super::next::{Next, ReadJob, ReadVolume};
+use super::released::is_still_released;
+use crate::api::PersistentVolume;
+use crate::controller::Config;
+use crate::controller::bind::unbind;
+use crate::controller::draft::Draft;
+use crate::plan::{Event, EventReason, EventType, Plan};
+use crate::view::{ClusterView, Held};
+
+/// Follows `recycleVolumeOperation` of Kubernetes 1.36, as do the functions
+/// below it.
+pub(super) fn begin(volume: &PersistentVolume) -> Plan<Next> {
+    Plan::empty(Next::ReadVolume(ReadVolume {
+        name: volume.name().to_owned(),
+        job: ReadJob::Recycle {
+            uid: volume.metadata.uid().to_owned(),
+        },
+    }))
+}
+
+pub(super) fn read<V: ClusterView + ?Sized>(
+    config: &Config,
+    view: &V,
+    volume: Arc<PersistentVolume>,
+) -> Plan<Next> {
+    if !is_still_released(view, &volume) {
+        return Plan::empty(Next::Finished);
+    }
+    let users = users(view, &volume);
+    if !users.is_empty() {
+        let mut draft = Draft::of_operation();
+        let message = format!("Volume is used by pods: {}", users.join(","));
+        let event = Event::on_volume(&volume, EventReason::VolumeFailedRecycle, message);
+        draft.event(event.with_type(EventType::Normal));
+        return draft.with(Next::Finished);
+    }
+    match config.plugin_for(&volume) {
+        Some(plugin) if plugin.can_recycle => Plan::empty(Next::Recycle(RecycleVolume {
+            plugin: plugin.name.clone(),
+            volume,
+        })),
+        _ => fail(&volume, "No recycler plugin found for the volume!"),
+    }
+}
+
+/// The pods that still use the volume's claim, which is gone: `NAMESPACE/NAME`,
+/// sorted. While there is a claim of that name, they use that one.
+///
+/// Follows `isVolumeUsed` of Kubernetes 1.36.
+fn users<V: ClusterView + ?Sized>(view: &V, volume: &PersistentVolume) -> Vec<String> {
+    let Some(reference) = volume.claim_ref() else {
+        return Vec::new();
+    };
+    let (namespace, name) = (reference.namespace(), reference.name());
+    if view.claim(namespace, name).is_some() {
+        return Vec::new();
+    }
+    let mut users = Vec::new();
+    view.visit_pods_using_claim(namespace, name, &mut |pod| {
+        if !pod.is_finished() {
+            users.push(format!("{namespace}/{}", pod.name()));
+        }
+    });
+    users.sort();
+    users
+}
+
+/// An operation that wants a volume's files deleted: see [`Next::Recycle`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecycleVolume {
+    plugin: String,
+    volume: Arc<PersistentVolume>,
+}
+
+impl RecycleVolume {
+    /// The plugin's name.
+    pub fn plugin(&self) -> &str {
+        &self.plugin
+    }
+
+    /// The volume.
+    pub fn volume(&self) -> &PersistentVolume {
+        &self.volume
+    }
+
+    /// The files are deleted; the volume may serve another claim.
+    pub fn recycled(self) -> Plan<Next> {
+        let mut draft = Draft::of_operation();
+        let reason = EventReason::VolumeRecycled;
+        draft.event(Event::on_volume(&self.volume, reason, "Volume recycled"));
+        // Unbinding leads to Available from every phase, so it is not refused.
+        let _refused = unbind(&mut draft, Held::Shared(self.volume));
+        draft.with(Next::Finished)
+    }
+
+    /// The files could not be deleted.
+    pub fn failed(self, message: &str) -> Plan<Next> {
+        fail(&self.volume, &format!("Recycle failed: {message}"))
+    }
+}
+
+fn fail(volume: &Arc<PersistentVolume>, message: &str) -> Plan<Next> {
+    let mut draft = Draft::of_operation();
+    let reason = EventReason::VolumeFailedRecycle;
+    // A volume that is some claim's again did not fail to be reclaimed: there
+    // is nothing to say about it.
+    let _refused = draft.reclaim_failed(Held::Lent(volume), reason, message);
+    draft.with(Next::Finished)
+}
