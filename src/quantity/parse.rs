@@ -8,7 +8,7 @@ impl Quantity {
     /// Reads a quantity as Kubernetes does.
     ///
     /// Follows `resource.ParseQuantity`, Kubernetes 1.36. More than the
-    /// [grammar](self#grammar) is taken: a sign, a point and a suffix may stand
+    /// [grammar](crate::quantity#grammar) is taken: a sign, a point and a suffix may stand
     /// without digits and mean zero (`+`, `.`, `m`, `Ki`, `e3`), except with
     /// `Pi` and `Ei`. Blanks are not taken.
     ///
