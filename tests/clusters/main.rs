@@ -1,0 +1,13 @@
+//! The recorded clusters, with what Kubernetes itself said about them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    dead_code,
+    reason = "a test fails by panicking, and uses a part of what the example has"
+)]
+
+mod claims;
+#[path = "../../examples/pvbind/cluster.rs"]
+mod cluster;
+#[path = "../../examples/pvbind/outcome.rs"]
+mod outcome;
