@@ -1,4 +1,19 @@
 //! Invariants, on generated inputs.
+//!
+//! - `quantity`: reading what was printed gives the same amount and text;
+//!   amounts, sums and differences agree with exact arithmetic on big
+//!   integers; the order is total, agrees with exact arithmetic and with the
+//!   hash; nothing changes on the way through JSON.
+//! - `selector`: the compiled forms answer as the plain forms do, errors
+//!   included, and both as a few lines written from the rules alone; an
+//!   explanation names exactly what fails.
+//! - `matching`: the index equals the slice search whatever happened before;
+//!   the answer does not depend on the order of the volumes but by documented
+//!   ties; what is chosen satisfies every rule; another open volume never turns
+//!   a match into none.
+//!
+//! To add a part: its module below, its lines here, its inputs in a file of its
+//! own or, if others can use them, in `generators`.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -7,3 +22,5 @@
 
 mod generators;
 mod matching;
+mod quantity;
+mod selector;
