@@ -114,8 +114,8 @@ pub fn find_matching_volume<'v>(
     let mut smallest: Option<&PersistentVolume> = None;
     for volume in volumes {
         // Without claimRef it is not reserved, and can only win by its size.
-        let is_smaller = smallest.is_none_or(|best| volume.storage() < best.storage());
-        if volume.claim_ref().is_none() && !is_smaller {
+        let is_smaller = || smallest.is_none_or(|best| volume.storage() < best.storage());
+        if volume.claim_ref().is_none() && !is_smaller() {
             continue;
         }
         if check_before_reservation(claim, volume, options).is_err() {
@@ -125,7 +125,7 @@ pub fn find_matching_volume<'v>(
         if volume.is_bound_to(claim) {
             return Ok(is_reachable().then_some(volume));
         }
-        if check_open(claim, volume, selector.as_ref(), options) && is_reachable() {
+        if fits_open(claim, volume, selector.as_ref(), options) && is_reachable() {
             smallest = Some(volume);
         }
     }
@@ -172,8 +172,25 @@ pub(super) fn is_reachable(volume: &PersistentVolume, options: &FindOptions<'_>)
         .is_none_or(|labels| check_node_affinity(volume, labels).is_ok())
 }
 
-/// Whether an open volume fits, beside what was checked before.
-pub(super) fn check_open(
+/// Whether the search without a node finds the volume among no others.
+pub(super) fn matches_alone(
+    claim: &PersistentVolumeClaim,
+    volume: &PersistentVolume,
+    selector: Option<&CompiledLabelSelector>,
+    options: &FindOptions<'_>,
+) -> bool {
+    // Without claimRef it is not reserved, and the cheap rule that refuses most
+    // may go first.
+    let may_match = volume.claim_ref().is_some()
+        || (check_capacity(volume, claim).is_ok() && check_class(volume, claim).is_ok());
+    may_match
+        && check_before_reservation(claim, volume, options).is_ok()
+        && (volume.is_bound_to(claim) || fits_open(claim, volume, selector, options))
+}
+
+/// Whether a volume that is not bound to the claim fits, beside what was
+/// checked before.
+fn fits_open(
     claim: &PersistentVolumeClaim,
     volume: &PersistentVolume,
     selector: Option<&CompiledLabelSelector>,

@@ -1,7 +1,9 @@
 //! The controller's search: groups of access modes, narrowest first.
 
-use super::find::{check_before_reservation, check_claim};
-use super::{AccessModeSet, FindError, FindOptions, find_matching_volume};
+use std::cmp::Ordering;
+
+use super::find::{check_claim, matches_alone};
+use super::{AccessModeSet, FindError, FindOptions};
 use crate::api::{PersistentVolume, PersistentVolumeClaim};
 
 /// Finds the volume that the binding controller takes for a claim.
@@ -31,9 +33,9 @@ use crate::api::{PersistentVolume, PersistentVolumeClaim};
 /// claim that no group serves has no match, even if its selector is invalid.
 ///
 /// # Cost
-/// Linear in the number of volumes, and a sort of the candidates by name in
-/// each group searched. [`VolumeIndex::best_match`](super::VolumeIndex::best_match)
-/// gives the same answer in logarithmic time.
+/// Linear in the number of volumes, without allocation per volume.
+/// [`VolumeIndex::best_match`](super::VolumeIndex::best_match) gives the same
+/// answer in logarithmic time.
 pub fn find_best_match_for_claim<'v>(
     claim: &PersistentVolumeClaim,
     volumes: impl IntoIterator<Item = &'v PersistentVolume>,
@@ -41,63 +43,38 @@ pub fn find_best_match_for_claim<'v>(
     vac_enabled: bool,
 ) -> Result<Option<&'v PersistentVolume>, FindError> {
     let asked = AccessModeSet::of(claim.access_modes());
-    let serves =
-        |volume: &PersistentVolume| AccessModeSet::of(volume.access_modes()).contains(asked);
-    let asks_for_unknown = claim.access_modes().iter().any(|mode| mode.is_unknown());
-    if asks_for_unknown {
+    let group = |volume: &PersistentVolume| AccessModeSet::of(volume.access_modes());
+    let is_searched = |volume: &&PersistentVolume| group(volume).contains(asked);
+    let mut volumes = volumes.into_iter();
+    if claim.access_modes().iter().any(|mode| mode.is_unknown()) {
         return Ok(None);
     }
-    if let Err(error) = check_claim(claim, vac_enabled) {
-        // An error only shows when a group is searched.
-        return match volumes.into_iter().any(serves) {
-            true => Err(error),
-            false => Ok(None),
-        };
-    }
+    let selector = match check_claim(claim, vac_enabled) {
+        Ok(selector) => selector,
+        // Found out when the first group is searched, if there is one.
+        Err(error) if volumes.any(|volume| is_searched(&volume)) => return Err(error),
+        Err(_) => return Ok(None),
+    };
     let options = FindOptions {
         delay_binding,
         vac_enabled,
         ..FindOptions::default()
     };
-    let mut groups: [Vec<&PersistentVolume>; AccessModeSet::COUNT] = Default::default();
-    for volume in volumes {
-        // What is no match in any group need not be sorted into one.
-        if check_before_reservation(claim, volume, &options).is_err() {
-            continue;
-        }
-        let set = AccessModeSet::of(volume.access_modes());
-        if let Some(group) = groups.get_mut(set.index()) {
-            group.push(volume);
-        }
-    }
-    let searched = AccessModeSet::all().filter(|set| set.contains(asked));
-    for group in searched.filter_map(|set| groups.get(set.index())) {
-        if let Some(first) = find_matching_volume(claim, group.iter().copied(), &options)? {
-            return lowest_name(claim, first, group, &options).map(Some);
-        }
-    }
-    Ok(None)
-}
-
-/// Settles ties by name: of all volumes that the search could have returned
-/// instead of `first`, depending on the order, the one with the lowest name.
-fn lowest_name<'v>(
-    claim: &PersistentVolumeClaim,
-    first: &'v PersistentVolume,
-    group: &[&'v PersistentVolume],
-    options: &FindOptions<'_>,
-) -> Result<&'v PersistentVolume, FindError> {
-    let is_rival = |volume: &&PersistentVolume| {
-        volume.name() < first.name()
-            && volume.is_bound_to(claim) == first.is_bound_to(claim)
-            && (first.is_bound_to(claim) || volume.storage() == first.storage())
+    // Without a node no volume keeps another from being found, so that those
+    // that match on their own are all that can be found.
+    let candidates = volumes
+        .filter(|volume| matches_alone(claim, volume, selector.as_ref(), &options))
+        .filter(is_searched);
+    let order = |a: &&PersistentVolume, b: &&PersistentVolume| {
+        let is_open = |volume: &PersistentVolume| !volume.is_bound_to(claim);
+        let by_size = || match is_open(a) {
+            true => a.storage().cmp(b.storage()),
+            false => Ordering::Equal,
+        };
+        (group(a).cmp(&group(b)))
+            .then_with(|| is_open(a).cmp(&is_open(b)))
+            .then_with(by_size)
+            .then_with(|| a.name().cmp(b.name()))
     };
-    let mut rivals: Vec<_> = group.iter().copied().filter(is_rival).collect();
-    rivals.sort_by_key(|volume| volume.name());
-    for rival in rivals {
-        if let Some(found) = find_matching_volume(claim, [rival], options)? {
-            return Ok(found);
-        }
-    }
-    Ok(first)
+    Ok(candidates.min_by(order))
 }

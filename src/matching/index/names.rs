@@ -20,7 +20,7 @@ impl VolumesByName {
         volume: Arc<PersistentVolume>,
     ) -> Option<Arc<PersistentVolume>> {
         let entry = ByName {
-            start: start_of(volume.name()),
+            start: NameStart::of(volume.name()),
             volume,
         };
         self.volumes.replace(entry).map(|entry| entry.volume)
@@ -28,7 +28,7 @@ impl VolumesByName {
 
     pub(super) fn remove(&mut self, name: &str) -> Option<Arc<PersistentVolume>> {
         let name = Name {
-            start: start_of(name),
+            start: NameStart::of(name),
             name,
         };
         let entry = self.volumes.take(&name as &dyn Named)?;
@@ -37,7 +37,7 @@ impl VolumesByName {
 
     pub(super) fn get(&self, name: &str) -> Option<&Arc<PersistentVolume>> {
         let name = Name {
-            start: start_of(name),
+            start: NameStart::of(name),
             name,
         };
         let entry = self.volumes.get(&name as &dyn Named)?;
@@ -53,36 +53,44 @@ impl VolumesByName {
     }
 }
 
-/// A volume that orders by its name. The first bytes of the name stand here, so
-/// that most comparisons need not look for the name itself.
-#[derive(Debug)]
-struct ByName {
-    start: u128,
-    volume: Arc<PersistentVolume>,
+/// The first 16 bytes of a name as numbers that order as they do: enough for
+/// most comparisons.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct NameStart([u64; 2]);
+
+impl NameStart {
+    pub(super) fn of(name: &str) -> Self {
+        let mut bytes = [0; 16];
+        for (byte, &from) in bytes.iter_mut().zip(name.as_bytes()) {
+            *byte = from;
+        }
+        let number = u128::from_be_bytes(bytes);
+        // The casts keep the upper and the lower half.
+        #[expect(clippy::cast_possible_truncation, reason = "halves are wanted")]
+        NameStart([(number >> 64) as u64, number as u64])
+    }
 }
 
-/// The first 16 bytes of a name as a number that orders as they do.
-fn start_of(name: &str) -> u128 {
-    let mut bytes = [0; 16];
-    for (byte, &from) in bytes.iter_mut().zip(name.as_bytes()) {
-        *byte = from;
-    }
-    u128::from_be_bytes(bytes)
+/// A volume that orders by its name.
+#[derive(Debug)]
+struct ByName {
+    start: NameStart,
+    volume: Arc<PersistentVolume>,
 }
 
 /// What has a name: a volume in the set, or the name that is asked for.
 trait Named {
-    fn start(&self) -> u128;
+    fn start(&self) -> NameStart;
     fn name(&self) -> &str;
 }
 
 struct Name<'a> {
-    start: u128,
+    start: NameStart,
     name: &'a str,
 }
 
 impl Named for Name<'_> {
-    fn start(&self) -> u128 {
+    fn start(&self) -> NameStart {
         self.start
     }
 
@@ -92,7 +100,7 @@ impl Named for Name<'_> {
 }
 
 impl Named for ByName {
-    fn start(&self) -> u128 {
+    fn start(&self) -> NameStart {
         self.start
     }
 

@@ -5,84 +5,105 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, btree_set};
 use std::sync::Arc;
 
+use super::affinity::AffinityId;
+use super::names::NameStart;
 use crate::api::PersistentVolume;
 use crate::quantity::Quantity;
 
-/// A capacity as a number that compares fast: units of 10^-9, exact unless it
-/// is one of the two ends, where the quantities themselves must be compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Size(i128);
+/// A capacity as a number that compares fast: whole units rounded down, and
+/// whether that is all of it. Where it is not, or is beyond 64 bits, the
+/// quantities themselves must be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Size {
+    units: i64,
+    is_exact: bool,
+}
 
 impl Size {
-    pub(super) fn of(quantity: &Quantity) -> Self {
-        Size(quantity.to_nanos().unwrap_or_else(|| {
-            if quantity < &Quantity::ZERO {
-                i128::MIN
-            } else {
-                i128::MAX
-            }
-        }))
-    }
-
-    fn is_exact(self) -> bool {
-        self.0 != i128::MIN && self.0 != i128::MAX
+    fn of(quantity: &Quantity) -> Self {
+        const NANOS: i128 = 1_000_000_000;
+        let nanos = quantity.to_nanos();
+        let units = nanos.map(|nanos| nanos.div_euclid(NANOS));
+        match units.map(i64::try_from) {
+            Some(Ok(units)) => Size {
+                units,
+                is_exact: nanos == Some(i128::from(units).saturating_mul(NANOS)),
+            },
+            _ => Size {
+                units: match quantity < &Quantity::ZERO {
+                    true => i64::MIN,
+                    false => i64::MAX,
+                },
+                is_exact: false,
+            },
+        }
     }
 }
 
-/// A volume in an ordered set.
+/// A volume in an ordered set. What most comparisons need stands here, so that
+/// they need not look for the volume.
 #[derive(Clone, Debug)]
 pub(super) struct Slot {
     size: Size,
+    /// The volume's node affinity.
+    affinity: AffinityId,
+    /// The start of the volume's name.
+    start: NameStart,
     /// `None` only in a probe, which stands before all volumes of its size.
     volume: Option<Arc<PersistentVolume>>,
-    /// The volume's node affinity.
-    affinity: super::affinity::AffinityId,
 }
 
 impl Slot {
-    pub(super) fn new(
-        volume: Arc<PersistentVolume>,
-        affinity: super::affinity::AffinityId,
-    ) -> Self {
+    pub(super) fn new(volume: Arc<PersistentVolume>, affinity: AffinityId) -> Self {
         Slot {
             size: Size::of(volume.storage()),
-            volume: Some(volume),
             affinity,
+            start: NameStart::of(volume.name()),
+            volume: Some(volume),
         }
     }
 
     fn probe(size: Size) -> Self {
         Slot {
             size,
+            affinity: AffinityId::ANYWHERE,
+            start: NameStart::default(),
             volume: None,
-            affinity: super::affinity::AffinityId::ANYWHERE,
         }
     }
 
-    pub(super) fn affinity(&self) -> super::affinity::AffinityId {
+    pub(super) fn affinity(&self) -> AffinityId {
         self.affinity
     }
 
     pub(super) fn volume(&self) -> Option<&Arc<PersistentVolume>> {
         self.volume.as_ref()
     }
+
+    /// Compares two of which at least one is not exactly its whole units.
+    fn cmp_exactly(&self, other: &Self) -> Ordering {
+        let storages = self.volume().zip(other.volume());
+        storages.map_or(Ordering::Equal, |(a, b)| a.storage().cmp(b.storage()))
+    }
+
+    fn cmp_names(&self, other: &Self) -> Ordering {
+        let volumes = self.volume().zip(other.volume());
+        volumes.map_or(Ordering::Equal, |(a, b)| a.name().cmp(b.name()))
+    }
 }
 
 impl Ord for Slot {
     fn cmp(&self, other: &Self) -> Ordering {
         self.size
-            .cmp(&other.size)
-            .then_with(|| match (&self.volume, &other.volume) {
-                (Some(a), Some(b)) => {
-                    let by_size = if self.size.is_exact() {
-                        Ordering::Equal
-                    } else {
-                        a.storage().cmp(b.storage())
-                    };
-                    by_size.then_with(|| a.name().cmp(b.name()))
-                }
-                (a, b) => a.is_some().cmp(&b.is_some()),
+            .units
+            .cmp(&other.size.units)
+            .then_with(|| self.volume.is_some().cmp(&other.volume.is_some()))
+            .then_with(|| match self.size.is_exact && other.size.is_exact {
+                true => Ordering::Equal,
+                false => self.cmp_exactly(other),
             })
+            .then_with(|| self.start.cmp(&other.start))
+            .then_with(|| self.cmp_names(other))
     }
 }
 
@@ -194,8 +215,9 @@ impl<'a> Request<'a> {
     }
 
     fn is_met_by(&self, slot: &Slot) -> bool {
-        self.size.is_exact()
-            || slot.size != self.size
+        let is_whole = self.size.is_exact && slot.size.is_exact;
+        is_whole
+            || slot.size.units != self.size.units
             || slot
                 .volume()
                 .is_some_and(|volume| volume.storage() >= self.quantity)
