@@ -105,7 +105,9 @@ impl VolumeReport<'_> {
 )]
 fn percent(has: &Quantity, asked: &Quantity) -> f64 {
     match (has.to_nanos(), asked.to_nanos()) {
-        (Some(has), Some(asked)) if asked > 0 => (1.0 - has as f64 / asked as f64) * 100.0,
+        (Some(has), Some(asked)) if asked > 0 => {
+            asked.saturating_sub(has) as f64 * 100.0 / asked as f64
+        }
         _ => 100.0,
     }
 }
