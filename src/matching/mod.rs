@@ -33,7 +33,7 @@ mod search;
 pub use search::find_best_match_for_claim;
 
 mod index;
-pub use index::{ClaimSearch, NodeLabels, VolumeIndex};
+pub use index::{ClaimSearch, LayeredNode, LayeredSearch, NodeLabels, VolumeIndex, VolumeLayers};
 
 mod report;
 pub use report::{Bucket, MatchReport, Shortfall, VolumeReport};

@@ -3,10 +3,12 @@
 mod affinity;
 mod group;
 mod labels;
+mod layers;
 mod names;
 mod query;
 mod slot;
 
+pub use layers::{LayeredNode, LayeredSearch, VolumeLayers};
 pub use query::{ClaimSearch, NodeLabels};
 
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use super::VolumeIndex;
-use super::group::{Group, ModesKey, Node};
+use super::group::{Group, ModesGroup, ModesKey, Node};
 use super::names::VolumesByName;
 use super::slot::{Request, Slot};
 use crate::api::{PersistentVolume, PersistentVolumeClaim};
@@ -117,37 +117,59 @@ impl<'i, 'c> ClaimSearch<'i, 'c> {
         node: &NodeLabels<'_>,
         excluded: &[&str],
     ) -> Option<&'i Arc<PersistentVolume>> {
-        let options = FindOptions {
+        let options = self.options(node, excluded);
+        if let Some(volume) = self.reserved(&options, |_| true) {
+            return is_reachable(volume, &options).then_some(volume);
+        }
+        let is_free = |volume: &PersistentVolume| !excluded.contains(&volume.name());
+        self.first_open(node, is_free)?.volume()
+    }
+
+    pub(super) fn options<'o>(
+        &self,
+        node: &NodeLabels<'o>,
+        excluded: &'o [&'o str],
+    ) -> FindOptions<'o> {
+        FindOptions {
             node_labels: Some(node.node.labels),
             excluded,
             delay_binding: true,
             vac_enabled: self.vac_enabled,
-        };
-        let of_class =
-            |volume: &&Arc<PersistentVolume>| volume.class_name() == self.claim.class_name();
-        let mut reserved = self
-            .index
-            .reserved
-            .for_claim(self.claim, &options)
-            .filter(|volume| !self.within_class || of_class(volume));
-        if let Some(volume) = reserved.next() {
-            return is_reachable(volume, &options).then_some(volume);
         }
+    }
+
+    /// The volume that is taken before all open ones.
+    pub(super) fn reserved(
+        &self,
+        options: &FindOptions<'_>,
+        accepts: impl Fn(&PersistentVolume) -> bool,
+    ) -> Option<&'i Arc<PersistentVolume>> {
+        let of_class = |volume: &PersistentVolume| volume.class_name() == self.claim.class_name();
+        let mut reserved = self.index.reserved.for_claim(self.claim, options);
+        reserved.find(|volume| (!self.within_class || of_class(volume)) && accepts(volume))
+    }
+
+    /// The first open volume in order that fits and that the caller accepts.
+    pub(super) fn first_open(
+        &self,
+        node: &NodeLabels<'_>,
+        accepts: impl Fn(&PersistentVolume) -> bool,
+    ) -> Option<&'i Slot> {
         let request = Request::of(self.claim.requested_storage());
-        let is_free = |slot: &Slot| {
-            excluded.is_empty()
-                || slot
-                    .volume()
-                    .is_some_and(|volume| !excluded.contains(&volume.name()))
-        };
-        let serving = self.open?.iter();
-        serving
-            .filter(|(modes, _)| modes.contains(&self.modes))
-            .filter_map(|(_, volumes)| {
-                volumes.first_on_node(request, self.selector.as_ref(), &node.node, is_free)
+        let accepts = |slot: &Slot| slot.volume().is_some_and(|volume| accepts(volume));
+        self.serving()
+            .filter_map(|group| {
+                group.first_on_node(request, self.selector.as_ref(), &node.node, accepts)
             })
-            .min()?
-            .volume()
+            .min()
+    }
+
+    /// The groups of open volumes whose access modes serve the claim.
+    pub(super) fn serving(&self) -> impl Iterator<Item = &'i ModesGroup> {
+        let groups = self.open.into_iter().flatten();
+        groups
+            .filter(|(modes, _)| modes.contains(&self.modes))
+            .map(|(_, group)| group)
     }
 }
 
@@ -162,7 +184,7 @@ impl fmt::Debug for ClaimSearch<'_, '_> {
 
 /// A node, prepared for searches for many claims: see [`VolumeIndex::node`].
 pub struct NodeLabels<'a> {
-    node: Node<'a>,
+    pub(super) node: Node<'a>,
 }
 
 impl<'a> NodeLabels<'a> {
