@@ -10,6 +10,9 @@ pub use held::Held;
 mod cluster;
 pub use cluster::{ClusterView, default_class_among};
 
+mod scheduling;
+pub use scheduling::SchedulingView;
+
 mod version;
 pub use version::is_older_version;
 
@@ -22,3 +25,5 @@ mod snapshot;
 pub use snapshot::{Applied, Snapshot};
 
 mod pods;
+
+mod capacities;

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::capacities::CapacitiesByClass;
 use super::pods::PodsByClaim;
 use super::table::Table;
 use super::{ClusterView, Held, Stored, is_older_version};
@@ -57,6 +58,7 @@ pub struct Snapshot {
     pub(super) csi_drivers: Table<CsiDriver>,
     pub(super) csi_nodes: Table<CsiNode>,
     pub(super) capacities: Table<CsiStorageCapacity>,
+    pub(super) capacities_by_class: CapacitiesByClass,
 }
 
 /// Where a class stands among the default classes: the newest first, then by

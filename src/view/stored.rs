@@ -73,7 +73,12 @@ in_table!(PersistentVolumeClaim, claims);
 in_table!(Node, nodes);
 in_table!(CsiDriver, csi_drivers);
 in_table!(CsiNode, csi_nodes);
-in_table!(CsiStorageCapacity, capacities);
+in_table!(
+    CsiStorageCapacity,
+    capacities,
+    put: |snapshot, capacity| snapshot.capacities_by_class.insert(capacity),
+    take: |snapshot, capacity| snapshot.capacities_by_class.remove(capacity)
+);
 in_table!(
     Pod,
     pods,

@@ -41,6 +41,10 @@ impl<T> Table<T> {
         self.namespaces.get(namespace)?.get(name)
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.namespaces.is_empty()
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
         self.namespaces.values().flat_map(BTreeMap::values)
     }

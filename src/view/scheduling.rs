@@ -1,0 +1,52 @@
+//! What scheduling asks of a cluster beyond what the binding controller asks.
+
+use super::{ClusterView, Held, Snapshot};
+use crate::api::{CsiStorageCapacity, Pod};
+use crate::matching::VolumeLayers;
+
+/// What scheduling asks of a cluster beyond what the binding controller asks.
+///
+/// [`Snapshot`] answers at once. An embedder with a store of its own keeps a
+/// [`VolumeIndex`](crate::matching::VolumeIndex) up to date beside it.
+pub trait SchedulingView: ClusterView {
+    /// The pod of this namespace and name.
+    fn pod(&self, namespace: &str, name: &str) -> Option<Held<'_, Pod>>;
+
+    /// The volumes, with the searches among them.
+    fn volume_layers(&self) -> VolumeLayers<'_>;
+
+    /// The CSIStorageCapacities of a class, in the order in which they are to
+    /// be considered; a snapshot orders them by namespace and name.
+    fn capacities_of_class(&self, class: &str) -> Vec<Held<'_, CsiStorageCapacity>>;
+}
+
+impl SchedulingView for Snapshot {
+    fn pod(&self, namespace: &str, name: &str) -> Option<Held<'_, Pod>> {
+        self.pods.get(namespace, name).map(Held::Lent)
+    }
+
+    fn volume_layers(&self) -> VolumeLayers<'_> {
+        VolumeLayers::new(&self.volumes)
+    }
+
+    fn capacities_of_class(&self, class: &str) -> Vec<Held<'_, CsiStorageCapacity>> {
+        self.capacities_by_class
+            .of_class(class)
+            .map(Held::Lent)
+            .collect()
+    }
+}
+
+impl<V: SchedulingView + ?Sized> SchedulingView for &V {
+    fn pod(&self, namespace: &str, name: &str) -> Option<Held<'_, Pod>> {
+        (**self).pod(namespace, name)
+    }
+
+    fn volume_layers(&self) -> VolumeLayers<'_> {
+        (**self).volume_layers()
+    }
+
+    fn capacities_of_class(&self, class: &str) -> Vec<Held<'_, CsiStorageCapacity>> {
+        (**self).capacities_of_class(class)
+    }
+}
