@@ -51,6 +51,7 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`controller`] | claim sync, volume sync, provisioning, reclaim, each from an object and a view to a plan |
+//! | [`scheduling`] | which volumes a pod gets on a node, on thousands of nodes, and why a node does not fit |
 //! | [`plan`], [`view`] | steps and operations, and a driver that carries them out; what decisions ask of a cluster |
 //! | [`binding`] | edits of single objects; the lives of volume and claim |
 //! | [`matching`] | which volume a claim gets, and why not another |
@@ -73,6 +74,7 @@ pub mod controller;
 pub mod matching;
 pub mod plan;
 pub mod quantity;
+pub mod scheduling;
 pub mod selector;
 pub mod view;
 

@@ -41,6 +41,7 @@ mod matching;
 #[path = "../support/normal.rs"]
 mod normal;
 mod quantity;
+mod scheduling;
 mod selector;
 #[path = "../support/server.rs"]
 mod server;
@@ -60,7 +61,7 @@ const PARTS: &[(&str, Option<Run>)] = &[
     ("volume_satisfies_claim", Some(matching::satisfies)),
     ("sync_claim", Some(sync::run_claim)),
     ("sync_volume", Some(sync::run_volume)),
-    ("pod_volumes", None),
+    ("pod_volumes", Some(scheduling::run)),
     ("csi_provisioner", None),
     ("csi_topology", None),
 ];

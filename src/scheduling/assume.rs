@@ -1,0 +1,273 @@
+//! Decisions that are made and not yet written.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{AssumedView, PendingBind, PodClaims, PodVolumes};
+use crate::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim, Pod, names};
+use crate::binding::bind_volume_to_claim;
+use crate::matching::VolumeIndex;
+use crate::plan::{Change, OnFailure, Plan, Step, Write, WriteContext};
+use crate::view::{SchedulingView, is_older_version};
+
+/// Volumes and claims as they will be once the decisions made are written.
+///
+/// A scheduler places the next pod before the API server has heard of the last
+/// one. In between it looks at the cluster through
+/// [`over`](Assumptions::over), which shows the assumed objects in place of
+/// those of the view behind. In order:
+///
+/// 1. [`assume`](Assumptions::assume) for the node chosen, and carry out the
+///    plan that it gives.
+/// 2. Tell every watch event ([`observe_volume`](Assumptions::observe_volume),
+///    [`observe_claim`](Assumptions::observe_claim),
+///    [`forget_volume`](Assumptions::forget_volume),
+///    [`forget_claim`](Assumptions::forget_claim)): an assumed object goes when
+///    a newer one arrives.
+/// 3. Ask [`bind_progress`](super::bind_progress) until everything is bound;
+///    [`revert`](Assumptions::revert) if it says to schedule again, or if the
+///    plan fails.
+///
+/// Follows `AssumeCache` and `AssumePodVolumes` of Kubernetes 1.36.
+///
+/// # Differences
+/// Reverting takes away what this one assumption put in front, and shows what
+/// an earlier one still assumes of the same object; upstream shows the API
+/// server's object then.
+#[derive(Debug, Default)]
+pub struct Assumptions {
+    next: u64,
+    volumes: BTreeMap<String, Vec<Assumed<PersistentVolume>>>,
+    claims: BTreeMap<ClaimKey, Vec<Assumed<PersistentVolumeClaim>>>,
+    /// The last of each of `volumes`.
+    front: VolumeIndex,
+}
+
+/// An object as one assumption has it.
+#[derive(Debug)]
+struct Assumed<T> {
+    by: u64,
+    object: Arc<T>,
+}
+
+/// What was assumed for one pod; the handle to revert it.
+#[derive(Debug, PartialEq, Eq, Hash)]
+#[must_use = "an assumption that is not kept cannot be reverted"]
+pub struct Assumption {
+    id: u64,
+    volumes: Vec<String>,
+    claims: Vec<ClaimKey>,
+}
+
+impl Assumptions {
+    /// Nothing assumed.
+    pub fn new() -> Self {
+        Assumptions::default()
+    }
+
+    /// A view of the cluster with the assumed objects in front.
+    pub fn over<'a, V: SchedulingView + ?Sized>(&'a self, view: &'a V) -> AssumedView<'a, V> {
+        AssumedView::new(self, view)
+    }
+
+    /// Assumes that the pod goes to the node with these volumes: each volume
+    /// that was found is bound to its claim, and each claim to be provisioned is
+    /// marked with `volume.kubernetes.io/selected-node`, even if it was before.
+    /// Their resourceVersions stay.
+    ///
+    /// Gives the handle to revert it, and the plan of writes: the volumes, then
+    /// the claims, those that stay as they are included: a conflict tells that
+    /// somebody else was faster. Its verdict is what
+    /// [`bind_progress`](super::bind_progress) asks for.
+    ///
+    /// If every claim is bound there is nothing to assume and to write.
+    ///
+    /// Follows `AssumePodVolumes` and `bindAPIUpdate` of Kubernetes 1.36.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim, Pod};
+    /// use pvbind::scheduling::{Assumptions, PodClaims, PodVolumes, StaticBinding};
+    /// use pvbind::view::{ClusterView, Snapshot};
+    /// let claim: Arc<PersistentVolumeClaim> =
+    ///     Arc::new(serde_json::from_str(r#"{"metadata": {"name": "data", "uid": "u-1"}}"#)?);
+    /// let volume: Arc<PersistentVolume> =
+    ///     Arc::new(serde_json::from_str(r#"{"metadata": {"name": "pv-1"}}"#)?);
+    /// let mut snapshot = Snapshot::new();
+    /// snapshot.apply(Arc::clone(&volume));
+    /// let claims = PodClaims { delayed: vec![Arc::clone(&claim)], ..PodClaims::default() };
+    /// let mut found = PodVolumes::default();
+    /// found.static_bindings.push(StaticBinding { claim: Arc::clone(&claim), volume });
+    ///
+    /// let mut assumptions = Assumptions::new();
+    /// let (assumption, plan) = assumptions.assume(&Pod::default(), &claims, "node-a", &found);
+    /// assert_eq!(plan.steps.len(), 1);
+    /// let is_bound = |assumptions: &Assumptions| {
+    ///     assumptions.over(&snapshot).volume("pv-1").unwrap().is_bound_to(&claim)
+    /// };
+    /// assert!(is_bound(&assumptions));
+    /// assumptions.revert(assumption);
+    /// assert!(!is_bound(&assumptions));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn assume(
+        &mut self,
+        pod: &Pod,
+        claims: &PodClaims,
+        node: &str,
+        found: &PodVolumes,
+    ) -> (Assumption, Plan<PendingBind>) {
+        let id = self.next;
+        self.next = id.saturating_add(1);
+        let mut assumption = Assumption {
+            id,
+            volumes: Vec::new(),
+            claims: Vec::new(),
+        };
+        let mut plan = Plan::empty(PendingBind::new(pod, node));
+        if claims.all_bound() {
+            return (assumption, plan);
+        }
+        for binding in &found.static_bindings {
+            let edit = bind_volume_to_claim(&binding.volume, &binding.claim);
+            let to = match edit.changed() {
+                None => Arc::clone(&binding.volume),
+                Some(bound) => {
+                    let bound = Arc::new(bound);
+                    self.put_volume(id, &bound);
+                    assumption.volumes.push(bound.name().to_owned());
+                    bound
+                }
+            };
+            plan.verdict.add_binding(&to, &binding.claim);
+            plan.steps.push(write(Write::Volume(Change {
+                from: Arc::clone(&binding.volume),
+                to,
+            })));
+        }
+        for provision in &found.dynamic_provisions {
+            let mut claim = PersistentVolumeClaim::clone(&provision.claim);
+            claim.metadata.set_annotation(names::SELECTED_NODE, node);
+            let claim = Arc::new(claim);
+            let key = ClaimKey::of(&claim);
+            let stack = self.claims.entry(key.clone()).or_default();
+            stack.push(Assumed {
+                by: id,
+                object: Arc::clone(&claim),
+            });
+            assumption.claims.push(key);
+            plan.verdict.add_provision(&claim);
+            plan.steps.push(write(Write::Claim(Change {
+                from: Arc::clone(&provision.claim),
+                to: claim,
+            })));
+        }
+        (assumption, plan)
+    }
+
+    /// Takes away what one assumption put in front, as if it had never been
+    /// made. What went since, because something newer arrived, stays gone.
+    pub fn revert(&mut self, assumption: Assumption) {
+        for name in &assumption.volumes {
+            if let Some(stack) = self.volumes.get_mut(name) {
+                stack.retain(|assumed| assumed.by != assumption.id);
+                self.show_last(name);
+            }
+        }
+        for key in &assumption.claims {
+            if let Some(stack) = self.claims.get_mut(key) {
+                stack.retain(|assumed| assumed.by != assumption.id);
+                if stack.is_empty() {
+                    self.claims.remove(key);
+                }
+            }
+        }
+    }
+
+    /// The cluster has this volume now. An assumed one goes if this one is
+    /// newer; tells whether it did.
+    pub fn observe_volume(&mut self, volume: &PersistentVolume) -> bool {
+        let Some(stack) = self.volumes.get(volume.name()) else {
+            return false;
+        };
+        let is_newer = stack.last().is_some_and(|assumed| {
+            let (held, seen) = (&assumed.object.metadata, &volume.metadata);
+            held.uid() != seen.uid()
+                || is_older_version(held.resource_version(), seen.resource_version())
+        });
+        is_newer && self.forget_volume(volume.name())
+    }
+
+    /// The cluster has this claim now. An assumed one goes if this one is
+    /// newer; tells whether it did.
+    pub fn observe_claim(&mut self, claim: &PersistentVolumeClaim) -> bool {
+        let key = ClaimKey::of(claim);
+        let Some(assumed) = self.claim(&key) else {
+            return false;
+        };
+        let (held, seen) = (&assumed.metadata, &claim.metadata);
+        let is_newer = held.uid() != seen.uid()
+            || is_older_version(held.resource_version(), seen.resource_version());
+        is_newer && self.forget_claim(&key)
+    }
+
+    /// The volume of this name was deleted: an assumed one goes; tells whether
+    /// there was one.
+    pub fn forget_volume(&mut self, name: &str) -> bool {
+        let had = self.volumes.remove(name).is_some();
+        self.front.remove(name);
+        had
+    }
+
+    /// The claim of this key was deleted: an assumed one goes; tells whether
+    /// there was one.
+    pub fn forget_claim(&mut self, key: &ClaimKey) -> bool {
+        self.claims.remove(key).is_some()
+    }
+
+    /// Whether nothing is assumed.
+    pub fn is_empty(&self) -> bool {
+        self.volumes.is_empty() && self.claims.is_empty()
+    }
+
+    /// The assumed volumes.
+    pub fn volumes(&self) -> &VolumeIndex {
+        &self.front
+    }
+
+    /// The assumed claim of this key.
+    pub fn claim(&self, key: &ClaimKey) -> Option<&Arc<PersistentVolumeClaim>> {
+        let stack = self.claims.get(key)?;
+        stack.last().map(|assumed| &assumed.object)
+    }
+
+    fn put_volume(&mut self, by: u64, volume: &Arc<PersistentVolume>) {
+        let name = volume.name().to_owned();
+        let stack = self.volumes.entry(name).or_default();
+        stack.push(Assumed {
+            by,
+            object: Arc::clone(volume),
+        });
+        self.front.insert(Arc::clone(volume));
+    }
+
+    fn show_last(&mut self, name: &str) {
+        let stack = self.volumes.get(name);
+        match stack.and_then(|stack| stack.last()) {
+            Some(last) => {
+                self.front.insert(Arc::clone(&last.object));
+            }
+            None => {
+                self.volumes.remove(name);
+                self.front.remove(name);
+            }
+        }
+    }
+}
+
+fn write(write: Write) -> Step {
+    Step::Write {
+        write,
+        on_failure: OnFailure::Stop(WriteContext::Plain),
+    }
+}

@@ -1,0 +1,91 @@
+//! A view with assumed objects in front.
+
+use super::Assumptions;
+use crate::api::{
+    ClaimKey, CsiDriver, CsiStorageCapacity, Node, PersistentVolume, PersistentVolumeClaim, Pod,
+    StorageClass,
+};
+use crate::matching::{FindError, VolumeLayers, find_best_match_for_claim};
+use crate::view::{ClusterView, Held, SchedulingView};
+
+/// A view with assumed objects in front of those of the same name: see
+/// [`Assumptions::over`].
+#[derive(Debug)]
+pub struct AssumedView<'a, V: ?Sized> {
+    assumed: &'a Assumptions,
+    behind: &'a V,
+}
+
+impl<'a, V: ?Sized> AssumedView<'a, V> {
+    pub(super) fn new(assumed: &'a Assumptions, behind: &'a V) -> Self {
+        AssumedView { assumed, behind }
+    }
+}
+
+impl<V: SchedulingView + ?Sized> ClusterView for AssumedView<'_, V> {
+    fn volume(&self, name: &str) -> Option<Held<'_, PersistentVolume>> {
+        let assumed = self.assumed.volumes().get(name).map(Held::Lent);
+        assumed.or_else(|| self.behind.volume(name))
+    }
+
+    fn claim(&self, namespace: &str, name: &str) -> Option<Held<'_, PersistentVolumeClaim>> {
+        let assumed = if self.assumed.is_empty() {
+            None
+        } else {
+            self.assumed.claim(&ClaimKey::new(namespace, name))
+        };
+        let assumed = assumed.map(Held::Lent);
+        assumed.or_else(|| self.behind.claim(namespace, name))
+    }
+
+    fn class(&self, name: &str) -> Option<Held<'_, StorageClass>> {
+        self.behind.class(name)
+    }
+
+    fn default_class(&self) -> Option<Held<'_, StorageClass>> {
+        self.behind.default_class()
+    }
+
+    fn node(&self, name: &str) -> Option<Held<'_, Node>> {
+        self.behind.node(name)
+    }
+
+    fn csi_driver(&self, name: &str) -> Option<Held<'_, CsiDriver>> {
+        self.behind.csi_driver(name)
+    }
+
+    fn visit_pods_using_claim(&self, namespace: &str, name: &str, visit: &mut dyn FnMut(&Pod)) {
+        self.behind.visit_pods_using_claim(namespace, name, visit);
+    }
+
+    /// Linear in the number of volumes while any is assumed: it is the
+    /// controller's question, and the controller assumes nothing.
+    fn best_match(
+        &self,
+        claim: &PersistentVolumeClaim,
+        delay_binding: bool,
+        vac_enabled: bool,
+    ) -> Result<Option<Held<'_, PersistentVolume>>, FindError> {
+        if self.assumed.volumes().is_empty() {
+            return self.behind.best_match(claim, delay_binding, vac_enabled);
+        }
+        let volumes = self.volume_layers().all();
+        let volumes = volumes.into_iter().map(|volume| &**volume);
+        let found = find_best_match_for_claim(claim, volumes, delay_binding, vac_enabled)?;
+        Ok(found.map(Held::Borrowed))
+    }
+}
+
+impl<V: SchedulingView + ?Sized> SchedulingView for AssumedView<'_, V> {
+    fn pod(&self, namespace: &str, name: &str) -> Option<Held<'_, Pod>> {
+        self.behind.pod(namespace, name)
+    }
+
+    fn volume_layers(&self) -> VolumeLayers<'_> {
+        self.behind.volume_layers().behind(self.assumed.volumes())
+    }
+
+    fn capacities_of_class(&self, class: &str) -> Vec<Held<'_, CsiStorageCapacity>> {
+        self.behind.capacities_of_class(class)
+    }
+}

@@ -1,0 +1,150 @@
+//! The claims of a pod, split by how they are bound.
+
+use std::sync::Arc;
+
+use crate::api::{ClaimKey, PersistentVolumeClaim, Pod, PodVolumeClaim, VolumeBindingMode};
+use crate::view::ClusterView;
+
+/// The claims of a pod, each list in the order of the pod's volumes.
+///
+/// A claim that two of the pod's volumes name stands twice, as it does
+/// upstream.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PodClaims {
+    /// Those that have a volume, and are marked as bound.
+    pub bound: Vec<Arc<PersistentVolumeClaim>>,
+    /// Those that wait for the pod to be scheduled.
+    pub delayed: Vec<Arc<PersistentVolumeClaim>>,
+    /// Those that must be bound before the pod can be scheduled.
+    pub immediate: Vec<Arc<PersistentVolumeClaim>>,
+}
+
+/// Why the claims of a pod cannot be split. `Display` is upstream's text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SplitError {
+    /// A claim does not exist.
+    #[error("error getting PVC {0:?}: persistentvolumeclaims {0:?} not found", claim.to_string())]
+    ClaimMissing {
+        /// The claim.
+        claim: ClaimKey,
+    },
+    /// The claim of an ephemeral volume belongs to somebody else.
+    #[error("PVC {claim} was not created for pod {pod} (pod is not owner)")]
+    NotOwned {
+        /// The claim.
+        claim: ClaimKey,
+        /// The pod, `NAMESPACE/NAME`.
+        pod: String,
+    },
+    /// A class does not say when its claims are bound.
+    #[error("VolumeBindingMode not set for StorageClass {class:?}")]
+    NoBindingMode {
+        /// The class.
+        class: String,
+    },
+}
+
+impl PodClaims {
+    /// Splits the claims of a pod. The claim of an ephemeral volume must be
+    /// owned by the pod.
+    ///
+    /// A claim is *bound* if it names a volume and is marked with
+    /// `pv.kubernetes.io/bind-completed`. Else it is *delayed* if it names no
+    /// volume and its class is WaitForFirstConsumer, and *immediate* if not: so
+    /// also if its class is "" or does not exist.
+    ///
+    /// Follows `GetPodVolumeClaims` of Kubernetes 1.36.
+    ///
+    /// # Errors
+    /// The first that is met in the order of the pod's volumes.
+    ///
+    /// ```
+    /// use pvbind::api::{Pod, read_objects};
+    /// use pvbind::scheduling::PodClaims;
+    /// use pvbind::view::Snapshot;
+    /// let snapshot: Snapshot = read_objects(r#"
+    ///     {"kind": "StorageClass", "metadata": {"name": "local"},
+    ///      "volumeBindingMode": "WaitForFirstConsumer"}
+    ///     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data"},
+    ///      "spec": {"storageClassName": "local"}}"#)?
+    /// .into_iter()
+    /// .collect();
+    /// let mut pod: Pod = serde_json::from_str(r#"{"metadata": {"namespace": "shop"},
+    ///     "spec": {"volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}}"#)?;
+    /// assert_eq!(PodClaims::of(&pod, &snapshot)?.delayed.len(), 1);
+    /// pod.metadata.namespace = Some("other".to_owned());
+    /// assert_eq!(
+    ///     PodClaims::of(&pod, &snapshot).unwrap_err().to_string(),
+    ///     r#"error getting PVC "other/data": persistentvolumeclaims "other/data" not found"#,
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn of(pod: &Pod, view: &(impl ClusterView + ?Sized)) -> Result<Self, SplitError> {
+        let mut claims = PodClaims::default();
+        for used in pod.claims() {
+            let claim = claim_of(pod, &used, view)?;
+            if claim.is_fully_bound() {
+                claims.bound.push(claim);
+            } else if is_delayed(&claim, view)? {
+                claims.delayed.push(claim);
+            } else {
+                claims.immediate.push(claim);
+            }
+        }
+        Ok(claims)
+    }
+
+    /// Whether every claim is bound, so that nothing is to be decided.
+    pub fn all_bound(&self) -> bool {
+        self.delayed.is_empty() && self.immediate.is_empty()
+    }
+
+    /// Whether the pod uses no claims.
+    pub fn is_empty(&self) -> bool {
+        self.bound.is_empty() && self.all_bound()
+    }
+}
+
+fn claim_of(
+    pod: &Pod,
+    used: &PodVolumeClaim<'_>,
+    view: &(impl ClusterView + ?Sized),
+) -> Result<Arc<PersistentVolumeClaim>, SplitError> {
+    let namespace = pod.metadata.namespace();
+    let Some(claim) = view.claim(namespace, &used.claim) else {
+        return Err(SplitError::ClaimMissing {
+            claim: ClaimKey::new(namespace, &*used.claim),
+        });
+    };
+    if used.is_ephemeral && !pod.owns(&claim) {
+        return Err(SplitError::NotOwned {
+            claim: ClaimKey::of(&claim),
+            pod: pod.metadata.key(),
+        });
+    }
+    Ok(claim.into_arc())
+}
+
+/// Whether a claim that is not bound waits for its pod.
+fn is_delayed(
+    claim: &PersistentVolumeClaim,
+    view: &(impl ClusterView + ?Sized),
+) -> Result<bool, SplitError> {
+    let class = match claim.class_name() {
+        "" => None,
+        name => view.class(name),
+    };
+    let Some(class) = class else {
+        return Ok(false);
+    };
+    match &class.volume_binding_mode {
+        None => Err(SplitError::NoBindingMode {
+            class: class.name().to_owned(),
+        }),
+        Some(mode) => {
+            let waits = *mode == VolumeBindingMode::WaitForFirstConsumer;
+            Ok(waits && claim.volume_name().is_empty())
+        }
+    }
+}

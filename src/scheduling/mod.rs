@@ -1,0 +1,54 @@
+//! Volumes of a pod on nodes: what the scheduler decides for claims that wait
+//! for their first consumer.
+//!
+//! In the order in which a scheduler asks:
+//!
+//! | question | function | upstream (Kubernetes 1.36, volume binding plug-in) |
+//! | --- | --- | --- |
+//! | may the pod be scheduled at all? | [`pre_filter`] | `PreFilter` |
+//! | which claims, and which of them are bound? | [`PodClaims::of`] | `GetPodVolumeClaims` |
+//! | does a node fit, with which volumes? | [`find_pod_volumes`] | `FindPodVolumes` |
+//! | the same, for thousands of nodes | [`find_pod_volumes_on_nodes`] | none |
+//! | why does a node not fit? | [`PodSearch::explain`] | none |
+//! | what to keep in mind, and to write, for the node chosen? | [`Assumptions::assume`] | `AssumePodVolumes` |
+//! | is everything bound? | [`bind_progress`] | `checkBindings` |
+//!
+//! [`find_pod_volumes_plain`] is the definition of what a node's answer is: it
+//! visits every volume and follows the rules from top to bottom. The other two
+//! forms give the same answers, from the index.
+
+mod claims;
+pub use claims::{PodClaims, SplitError};
+
+mod pre_filter;
+pub use pre_filter::{ClaimNotReady, PreFilterRefusal, check_pod_claims, pre_filter};
+
+mod reason;
+pub use reason::{UnfitReason, UnfitReasons};
+
+mod answer;
+pub use answer::{DynamicProvision, FindVolumesError, PodVolumes, StaticBinding};
+
+mod pools;
+
+mod provision;
+
+mod search;
+pub use search::{PodSearch, find_pod_volumes, find_pod_volumes_on_nodes};
+
+mod plain;
+pub use plain::find_pod_volumes_plain;
+
+mod obstacle;
+pub use obstacle::{Obstacle, PoolOutcome, PoolReport, ProvisionRefusal};
+
+mod explain;
+
+mod assume;
+pub use assume::{Assumption, Assumptions};
+
+mod assumed_view;
+pub use assumed_view::AssumedView;
+
+mod progress;
+pub use progress::{BindProgress, PendingBind, RescheduleReason, bind_progress};

@@ -1,0 +1,279 @@
+//! Why a node does not fit: the facts.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::UnfitReason;
+use crate::api::{ClaimKey, CsiStorageCapacity};
+use crate::selector::{SelectorError, TermOutcome, Unmet};
+
+/// What stands in the way of a pod on a node, with the facts behind it: see
+/// [`PodSearch::explain`](super::PodSearch::explain).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Obstacle {
+    /// The volume of a bound claim does not exist.
+    VolumeMissing {
+        /// The claim.
+        claim: ClaimKey,
+        /// The volume that it names.
+        volume: String,
+    },
+    /// The node cannot reach the volume of a bound claim.
+    VolumeUnreachable {
+        /// The claim.
+        claim: ClaimKey,
+        /// The volume.
+        volume: String,
+        /// What became of each term of the volume's node affinity, in order:
+        /// which requirement failed with which label. Without terms no node
+        /// reaches the volume.
+        terms: Vec<TermOutcome<'static>>,
+    },
+    /// Another node was selected for a claim.
+    OtherNodeSelected {
+        /// The claim.
+        claim: ClaimKey,
+        /// The node that was selected.
+        selected: String,
+    },
+    /// No volume fits a claim, and none can be provisioned.
+    NoVolume {
+        /// The claim.
+        claim: ClaimKey,
+        /// How many volumes of the claim's class there are, none of which
+        /// fits; `None` if this node was selected for the claim before, so that
+        /// its volume must be provisioned.
+        candidates: Option<usize>,
+        /// Why none can be provisioned.
+        refusal: ProvisionRefusal,
+    },
+}
+
+/// Why no volume can be provisioned for a claim on a node.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ProvisionRefusal {
+    /// Volumes of the class are made by hand.
+    NoProvisioner {
+        /// The class.
+        class: String,
+        /// What it names as provisioner: nothing, or
+        /// `kubernetes.io/no-provisioner`.
+        provisioner: String,
+    },
+    /// The class does not allow the node.
+    TopologyNotAllowed {
+        /// The class.
+        class: String,
+        /// What became of each term of its allowed topologies, in order.
+        terms: Vec<TermOutcome<'static>>,
+    },
+    /// No capacity pool that the node reaches has room.
+    NotEnoughCapacity {
+        /// The class.
+        class: String,
+        /// The driver, which asks that its pools be looked at.
+        driver: String,
+        /// What is asked for, in whole bytes.
+        asked: i64,
+        /// Every pool of the class, in the order in which they were
+        /// considered.
+        pools: Vec<PoolReport>,
+    },
+}
+
+/// A capacity pool, and why it does not serve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PoolReport {
+    /// The pool.
+    pub pool: Arc<CsiStorageCapacity>,
+    /// Why it does not serve.
+    pub outcome: PoolOutcome,
+}
+
+/// What became of a capacity pool.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum PoolOutcome {
+    /// It has room, and the node reaches it.
+    Suitable,
+    /// It says neither how much there is nor how large a volume can be.
+    NoLimit,
+    /// Its limit, in whole bytes, is below what is asked for.
+    TooSmall {
+        /// The limit.
+        limit: i64,
+    },
+    /// It has room, and no node reaches it, as it has no topology.
+    NoTopology,
+    /// It has room, and its topology has mistakes, so that no node reaches it.
+    InvalidTopology(SelectorError),
+    /// It has room, and the node does not reach it: these requirements fail.
+    OtherNodes(Vec<Unmet<'static>>),
+}
+
+impl Obstacle {
+    /// The reason of the node that this obstacle is behind.
+    pub fn reason(&self) -> UnfitReason {
+        match self {
+            Obstacle::VolumeMissing { .. } => UnfitReason::VolumeMissing,
+            Obstacle::VolumeUnreachable { .. } => UnfitReason::NodeAffinity,
+            Obstacle::OtherNodeSelected { .. } => UnfitReason::NoVolume,
+            Obstacle::NoVolume { refusal, .. } => refusal.reason(),
+        }
+    }
+
+    /// A stable code for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Obstacle::VolumeMissing { .. } => "volume-missing",
+            Obstacle::VolumeUnreachable { .. } => "volume-unreachable",
+            Obstacle::OtherNodeSelected { .. } => "other-node-selected",
+            Obstacle::NoVolume { refusal, .. } => refusal.code(),
+        }
+    }
+
+    /// The claim that it is about.
+    pub fn claim(&self) -> &ClaimKey {
+        match self {
+            Obstacle::VolumeMissing { claim, .. }
+            | Obstacle::VolumeUnreachable { claim, .. }
+            | Obstacle::OtherNodeSelected { claim, .. }
+            | Obstacle::NoVolume { claim, .. } => claim,
+        }
+    }
+}
+
+impl ProvisionRefusal {
+    /// The reason of the node that this refusal is behind.
+    pub fn reason(&self) -> UnfitReason {
+        match self {
+            ProvisionRefusal::NoProvisioner { .. }
+            | ProvisionRefusal::TopologyNotAllowed { .. } => UnfitReason::NoVolume,
+            ProvisionRefusal::NotEnoughCapacity { .. } => UnfitReason::NotEnoughSpace,
+        }
+    }
+
+    /// A stable code for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            ProvisionRefusal::NoProvisioner { .. } => "no-provisioner",
+            ProvisionRefusal::TopologyNotAllowed { .. } => "topology-not-allowed",
+            ProvisionRefusal::NotEnoughCapacity { .. } => "not-enough-capacity",
+        }
+    }
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Obstacle::VolumeMissing { claim, volume } => {
+                write!(
+                    f,
+                    "claim {claim} is bound to volume `{volume}`, which does not exist"
+                )
+            }
+            Obstacle::VolumeUnreachable {
+                claim,
+                volume,
+                terms,
+            } => {
+                write!(
+                    f,
+                    "claim {claim} is bound to volume `{volume}`, which the node cannot reach: "
+                )?;
+                write_terms(f, terms)
+            }
+            Obstacle::OtherNodeSelected { claim, selected } => {
+                write!(
+                    f,
+                    "claim {claim} is being provisioned for node `{selected}`"
+                )
+            }
+            Obstacle::NoVolume {
+                claim,
+                candidates,
+                refusal,
+            } => {
+                match candidates {
+                    Some(count) => write!(
+                        f,
+                        "none of the {count} volumes of its class fits claim {claim}, and "
+                    )?,
+                    None => write!(f, "claim {claim} is to be provisioned on this node, and ")?,
+                }
+                write!(f, "{refusal}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for ProvisionRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ProvisionRefusal::NoProvisioner { class, .. } => {
+                write!(f, "class `{class}` has no provisioner")
+            }
+            ProvisionRefusal::TopologyNotAllowed { class, terms } => {
+                write!(f, "class `{class}` does not allow the node: ")?;
+                write_terms(f, terms)
+            }
+            ProvisionRefusal::NotEnoughCapacity {
+                class,
+                driver,
+                asked,
+                pools,
+            } => {
+                write!(
+                    f,
+                    "driver `{driver}` has no room for {asked} bytes of class `{class}`"
+                )?;
+                for (index, report) in pools.iter().enumerate() {
+                    let mark = if index == 0 { ": " } else { "; " };
+                    write!(f, "{mark}{report}")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl fmt::Display for PoolReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "pool {} {}", self.pool.metadata.key(), self.outcome)
+    }
+}
+
+impl fmt::Display for PoolOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PoolOutcome::Suitable => f.write_str("has room"),
+            PoolOutcome::NoLimit => f.write_str("does not say how much room it has"),
+            PoolOutcome::TooSmall { limit } => write!(f, "has room for {limit} bytes"),
+            PoolOutcome::NoTopology => f.write_str("serves no node"),
+            PoolOutcome::InvalidTopology(error) => {
+                write!(f, "serves no node, as its topology is invalid: {error}")
+            }
+            PoolOutcome::OtherNodes(unmet) => {
+                f.write_str("serves other nodes: ")?;
+                for (index, unmet) in unmet.iter().enumerate() {
+                    let comma = if index > 0 { ", " } else { "" };
+                    write!(f, "{comma}{unmet}")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn write_terms(f: &mut fmt::Formatter<'_>, terms: &[TermOutcome<'_>]) -> fmt::Result {
+    if terms.is_empty() {
+        return f.write_str("there are no terms");
+    }
+    for (index, term) in terms.iter().enumerate() {
+        let or = if index > 0 { "; " } else { "" };
+        write!(f, "{or}term {index}: {term}")?;
+    }
+    Ok(())
+}
