@@ -283,6 +283,10 @@ fn claims_of_stateful_sets_and_ephemeral_volumes_have_their_names() {
         set.claim_names(12).collect::<Vec<_>>(),
         ["data-mysql-12", "logs-mysql-12"]
     );
+    assert_eq!(set.ordinals(), 0..1);
+    let set: StatefulSet =
+        serde_json::from_value(json!({"spec": {"replicas": 3, "ordinals": {"start": 5}}})).unwrap();
+    assert_eq!(set.ordinals(), 5..8);
     let pod: Pod = serde_json::from_value(json!({
         "metadata": {"name": "web", "namespace": "shop", "uid": "u-1"},
         "spec": {"volumes": [{"name": "tmp", "ephemeral": {}}, {"name": "x", "emptyDir": {}}]},

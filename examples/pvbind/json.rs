@@ -47,15 +47,10 @@ fn one(cluster: &Cluster, claim: &PersistentVolumeClaim, is_full: bool) -> Value
 }
 
 fn volume(report: &VolumeReport<'_>) -> Value {
-    let refusals: Vec<_> = report
-        .refusals
-        .iter()
-        .map(|refusal| json!({"code": refusal.code(), "text": refusal.to_string()}))
-        .collect();
     json!({
         "name": report.volume.name(),
         "bucket": report.bucket.code(),
-        "refusals": refusals,
+        "refusals": report.refusals,
         "shortfall": report.shortfall().map(|shortfall| json!({
             "bytes": shortfall.bytes,
             "percent": shortfall.percent,

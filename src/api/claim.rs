@@ -32,9 +32,9 @@ object! {
         resources: ResourceRequirements = "resources",
         /// The volume that the claim is bound to or asks for by name.
         volume_name: Option<String> = "volumeName",
-        /// The name of the class; absent means the default class, "" means
-        /// none. [`PersistentVolumeClaim::class_name`] also looks at the
-        /// annotation.
+        /// The name of the class; "" means none, absent that the claim does not
+        /// say: see [`ClassOrigin::Unset`]. [`PersistentVolumeClaim::class_name`]
+        /// also looks at the annotation.
         storage_class_name: Option<String> = "storageClassName",
         /// Whether the volume must be a file system or a raw device; absent
         /// means a file system.
@@ -203,6 +203,8 @@ impl PersistentVolumeClaim {
 
     /// Whether the scheduler counts the claim as bound: it names a volume and
     /// the controller has finished binding.
+    ///
+    /// Follows `volumeBinder.isPVCFullyBound` of Kubernetes 1.36.
     pub fn is_fully_bound(&self) -> bool {
         !self.volume_name().is_empty() && self.is_bind_completed()
     }

@@ -251,6 +251,7 @@ impl fmt::Display for Place {
 /// too; an item of a typed list (`PersistentVolumeList`) takes the kind from
 /// the list.
 ///
+/// # Errors
 /// The first value that cannot be read ends it with an error that names the
 /// place. Blank text gives no objects. Cost: linear in the text.
 ///

@@ -2,8 +2,9 @@
 //!
 //! Every object keeps what this crate has no name for: unknown fields at every
 //! level, and unknown values of text fields. Reading an object and writing it
-//! again changes nothing but two things: quantities take their canonical text,
-//! and a field that was `null` is left out. Fields are optional where the text
+//! again changes nothing but this: quantities take their canonical text, a
+//! field that was `null` is left out, and a number in an unknown field that is
+//! no 64-bit integer becomes a double. Fields are optional where the text
 //! may lack them, because absent, empty and zero are different texts; the
 //! accessors (`name()`, `class_name()`, `volume_mode()` …) give the meaning
 //! that Kubernetes gives to an absent field.
@@ -71,7 +72,9 @@ mod csi;
 pub use csi::{CsiDriver, CsiDriverSpec, CsiNode, CsiNodeDriver, CsiNodeSpec, CsiStorageCapacity};
 
 mod stateful_set;
-pub use stateful_set::{StatefulSet, StatefulSetSpec, stateful_set_claim_name};
+pub use stateful_set::{
+    StatefulSet, StatefulSetOrdinals, StatefulSetSpec, stateful_set_claim_name,
+};
 
 mod list;
 pub use list::{List, Object, ObjectError, Place, ReadError, read_objects};

@@ -22,6 +22,9 @@ use crate::quantity::Quantity;
 /// which they were read.
 ///
 /// They are written back unchanged, so that a controller may PUT what it got.
+/// A later version of this crate may give a name to a field that stands here
+/// now: then the field moves. What the crate offers an accessor for, such as
+/// [`PersistentVolume::source`](crate::api::PersistentVolume::source), stays.
 /// Numbers are kept as far as `serde_json::Value` keeps them: 64-bit integers
 /// exactly, anything else as a double.
 ///

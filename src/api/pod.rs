@@ -186,6 +186,8 @@ impl Pod {
 
     /// Whether the pod owns the claim: the claim's controller reference has the
     /// pod's uid, and both are in one namespace.
+    ///
+    /// Follows `ephemeral.VolumeIsForPod` of Kubernetes 1.36.
     pub fn owns(&self, claim: &PersistentVolumeClaim) -> bool {
         self.metadata.namespace() == claim.metadata.namespace()
             && claim.metadata.controller().is_some_and(|owner| {

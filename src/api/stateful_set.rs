@@ -21,13 +21,26 @@ object! {
     pub struct StatefulSetSpec("a StatefulSet's spec") {
         /// How many replicas are wanted; absent means one.
         replicas: Option<i64> = "replicas",
+        /// Which number the first replica has.
+        ordinals: StatefulSetOrdinals = "ordinals",
         /// The claims that each replica gets.
         volume_claim_templates: Option<Vec<PersistentVolumeClaimTemplate>> = "volumeClaimTemplates",
     }
 }
 
+object! {
+    /// The numbers of a StatefulSet's replicas.
+    pub struct StatefulSetOrdinals("the ordinals of a StatefulSet") {
+        /// The number of the first replica; absent means 0.
+        start: Option<i64> = "start",
+    }
+}
+
 /// The name of the claim that a replica of a StatefulSet gets from a template:
 /// `TEMPLATE-SET-ORDINAL`.
+///
+/// Follows `getPersistentVolumeClaimName` of Kubernetes 1.36, which takes the
+/// set before the template.
 ///
 /// ```
 /// let name = pvbind::api::stateful_set_claim_name("data", "mysql", 0);
@@ -38,6 +51,15 @@ pub fn stateful_set_claim_name(template: &str, set: &str, ordinal: u32) -> Strin
 }
 
 impl StatefulSet {
+    /// The numbers of the replicas that are wanted: from `ordinals.start` (0 if
+    /// absent), as many as `replicas` (1 if absent). What is negative counts as
+    /// 0, and numbers beyond 32 bits are left out.
+    pub fn ordinals(&self) -> std::ops::Range<u32> {
+        let whole = |number: i64| u32::try_from(number.max(0)).unwrap_or(u32::MAX);
+        let start = whole(self.spec.ordinals.start.unwrap_or(0));
+        start..start.saturating_add(whole(self.spec.replicas.unwrap_or(1)))
+    }
+
     /// The names of the claims of one replica, in the order of the templates.
     pub fn claim_names(&self, ordinal: u32) -> impl Iterator<Item = String> {
         let templates = self.spec.volume_claim_templates.iter().flatten();

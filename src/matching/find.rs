@@ -84,7 +84,8 @@ pub enum FindError {
 /// there are no volumes.
 ///
 /// # Cost
-/// Linear in the number of volumes, without allocation per volume.
+/// Linear in the number of volumes (times that of excluded names), without
+/// allocation per volume where no node is given.
 ///
 /// ```
 /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};

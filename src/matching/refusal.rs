@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::ser::{Serialize, SerializeStruct as _, Serializer};
+
 use crate::api::{
     AccessMode, NodeSelector, ObjectReference, PersistentVolume, VolumeMode, VolumePhase,
 };
@@ -176,6 +178,18 @@ impl fmt::Display for Refusal<'_> {
                 write!(f, "has access modes {}, asked {}", Modes(has), Modes(asked))
             }
         }
+    }
+}
+
+impl std::error::Error for Refusal<'_> {}
+
+/// For programs: the code, and the text beside it.
+impl Serialize for Refusal<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Refusal", 2)?;
+        fields.serialize_field("code", self.code())?;
+        fields.serialize_field("text", &self.to_string())?;
+        fields.end()
     }
 }
 

@@ -62,6 +62,7 @@ impl fmt::Display for Bucket {
 
 /// One volume of a [`MatchReport`].
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct VolumeReport<'a> {
     /// The volume.
     pub volume: &'a PersistentVolume,
@@ -87,6 +88,9 @@ pub struct Shortfall {
 
 impl VolumeReport<'_> {
     /// By how much the volume is too small; `None` if it is large enough.
+    ///
+    /// Costs time in proportion to the digits of the difference: at most a
+    /// million, beyond which all that is asked for counts as missing.
     pub fn shortfall(&self) -> Option<Shortfall> {
         self.refusals.iter().find_map(|refusal| match refusal {
             Refusal::TooSmall { has, asked } => Some(Shortfall {
@@ -116,8 +120,10 @@ fn percent(has: &Quantity, asked: &Quantity) -> f64 {
 /// one [`Bucket`], with all of its refusals.
 ///
 /// Without node labels it reports on the controller's search
-/// ([`find_best_match_for_claim`]), with them on the scheduler's for one node
-/// ([`find_matching_volume`] over the volumes in the order of their names).
+/// ([`find_best_match_for_claim`]), with them on the search for one node
+/// ([`find_matching_volume`] over the volumes in the order of their names). The
+/// scheduler makes that search among the volumes of the claim's class alone; to
+/// report on it, give only those.
 /// The chosen volume is always the one that the search finds.
 ///
 /// `Display` is one sentence that counts each volume once.
@@ -171,6 +177,7 @@ pub struct MatchReport<'a> {
 
 impl<'a> MatchReport<'a> {
     /// Judges every volume for the claim.
+    #[must_use]
     pub fn new(
         claim: &'a PersistentVolumeClaim,
         volumes: impl IntoIterator<Item = &'a PersistentVolume>,
@@ -254,7 +261,10 @@ fn choose<'v>(
 
 fn nearest_first(a: &VolumeReport<'_>, b: &VolumeReport<'_>) -> std::cmp::Ordering {
     let by_refusals = a.refusals.len().cmp(&b.refusals.len());
-    let too_small = |report: &VolumeReport<'_>| report.shortfall().is_some();
+    // The shortfall itself may be a long number; which is smaller shows without
+    // writing it out, since all ask for the same.
+    let is_small = |refusal: &Refusal<'_>| matches!(refusal, Refusal::TooSmall { .. });
+    let too_small = |report: &VolumeReport<'_>| report.refusals.iter().any(is_small);
     by_refusals
         .then_with(|| too_small(a).cmp(&too_small(b)))
         .then_with(|| {

@@ -1,5 +1,8 @@
-//! The rules, one function each. Each is total, costs no allocation, and
-//! returns its refusal with the facts.
+//! The rules, one function each.
+//!
+//! Each is a step of `FindMatchingVolume` of Kubernetes 1.36 (the access modes
+//! as groups, one of `findBestMatchForClaim`), is total, costs no allocation on
+//! objects that are not hostile, and returns its refusal with the facts.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +10,11 @@ use super::{AccessModeSet, Refusal};
 use crate::api::{PersistentVolume, PersistentVolumeClaim, VolumePhase};
 use crate::selector::{CompiledLabelSelector, node_selector_matches};
 
-/// The volume is not among the names that the caller excludes.
+/// The volume is not among the names that the caller excludes. Linear in the
+/// number of those names.
+///
+/// # Errors
+/// [`Refusal::Excluded`].
 pub fn check_not_excluded<'a>(
     volume: &'a PersistentVolume,
     excluded: &[&str],
@@ -22,6 +29,9 @@ pub fn check_not_excluded<'a>(
 /// The volume is not bound to another claim or reserved for one: it has no
 /// claimRef, or is bound to this claim
 /// ([`is_bound_to`](PersistentVolume::is_bound_to)).
+///
+/// # Errors
+/// [`Refusal::ClaimedByOther`].
 pub fn check_claim_ref<'a>(
     volume: &'a PersistentVolume,
     claim: &PersistentVolumeClaim,
@@ -38,6 +48,9 @@ pub fn check_claim_ref<'a>(
 
 /// The volume's capacity is at least the claim's request. Both are compared
 /// exactly; a missing one counts as zero.
+///
+/// # Errors
+/// [`Refusal::TooSmall`].
 pub fn check_capacity<'a>(
     volume: &'a PersistentVolume,
     claim: &'a PersistentVolumeClaim,
@@ -51,6 +64,11 @@ pub fn check_capacity<'a>(
 }
 
 /// Both are file systems or both are raw devices; absent means a file system.
+///
+/// Follows `CheckVolumeModeMismatches` of Kubernetes 1.36.
+///
+/// # Errors
+/// [`Refusal::VolumeMode`].
 pub fn check_volume_mode<'a>(
     volume: &'a PersistentVolume,
     claim: &'a PersistentVolumeClaim,
@@ -65,6 +83,9 @@ pub fn check_volume_mode<'a>(
 
 /// The VolumeAttributesClass is the same, where absent equals "". With the
 /// feature off, neither may name one.
+///
+/// # Errors
+/// [`Refusal::AttributesClass`], [`Refusal::AttributesClassDisabled`].
 pub fn check_attributes_class<'a>(
     volume: &'a PersistentVolume,
     claim: &'a PersistentVolumeClaim,
@@ -85,6 +106,9 @@ pub fn check_attributes_class<'a>(
 }
 
 /// Nobody asked for the volume's deletion.
+///
+/// # Errors
+/// [`Refusal::BeingDeleted`].
 pub fn check_not_being_deleted(volume: &PersistentVolume) -> Result<(), Refusal<'_>> {
     if volume.metadata.is_being_deleted() {
         Err(Refusal::BeingDeleted {
@@ -98,6 +122,11 @@ pub fn check_not_being_deleted(volume: &PersistentVolume) -> Result<(), Refusal<
 /// The volume can be reached from a node with these labels. Only the labels
 /// count, not the node's name, so that `matchFields` never refuses; an affinity
 /// that cannot be parsed does.
+///
+/// Follows `CheckNodeAffinity` of Kubernetes 1.36.
+///
+/// # Errors
+/// [`Refusal::NodeAffinity`].
 pub fn check_node_affinity<'a>(
     volume: &'a PersistentVolume,
     node_labels: &BTreeMap<String, String>,
@@ -116,6 +145,9 @@ pub fn check_node_affinity<'a>(
 
 /// The volume is bound to the claim or reserved for it: what the controller
 /// asks of a volume while binding waits for the first consumer.
+///
+/// # Errors
+/// [`Refusal::NotReserved`].
 pub fn check_reserved<'a>(
     volume: &'a PersistentVolume,
     claim: &PersistentVolumeClaim,
@@ -128,6 +160,9 @@ pub fn check_reserved<'a>(
 }
 
 /// The volume's phase is Available; no phase is not.
+///
+/// # Errors
+/// [`Refusal::Phase`].
 pub fn check_phase(volume: &PersistentVolume) -> Result<(), Refusal<'_>> {
     match volume.status.phase.as_ref() {
         Some(VolumePhase::Available) => Ok(()),
@@ -136,6 +171,9 @@ pub fn check_phase(volume: &PersistentVolume) -> Result<(), Refusal<'_>> {
 }
 
 /// The volume's labels satisfy the claim's selector, if there is one.
+///
+/// # Errors
+/// [`Refusal::Selector`].
 pub fn check_selector<'a>(
     volume: &'a PersistentVolume,
     selector: Option<&CompiledLabelSelector>,
@@ -148,6 +186,9 @@ pub fn check_selector<'a>(
 
 /// Volume and claim have the same class, by the accessors
 /// [`PersistentVolume::class_name`] and [`PersistentVolumeClaim::class_name`].
+///
+/// # Errors
+/// [`Refusal::Class`].
 pub fn check_class<'a>(
     volume: &'a PersistentVolume,
     claim: &'a PersistentVolumeClaim,
@@ -162,6 +203,11 @@ pub fn check_class<'a>(
 
 /// Every mode that the claim asks for is among the volume's; an unknown mode
 /// compares by name. Order and repeats do not matter.
+///
+/// Follows `CheckAccessModes` of Kubernetes 1.36.
+///
+/// # Errors
+/// [`Refusal::AccessModes`].
 pub fn check_access_modes<'a>(
     volume: &'a PersistentVolume,
     claim: &'a PersistentVolumeClaim,
@@ -185,6 +231,11 @@ pub fn check_access_modes<'a>(
 /// The group of the controller's search that the volume is in serves the
 /// claim: the volume's known modes contain the claim's, and the claim asks for
 /// no unknown mode.
+///
+/// Follows `allPossibleMatchingAccessModes` of Kubernetes 1.36.
+///
+/// # Errors
+/// [`Refusal::AccessModes`].
 pub fn check_known_access_modes<'a>(
     volume: &'a PersistentVolume,
     claim: &'a PersistentVolumeClaim,

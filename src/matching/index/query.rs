@@ -103,6 +103,7 @@ impl<'i, 'c> ClaimSearch<'i, 'c> {
     /// Looks at volumes of the claim's class only, as the scheduler does:
     /// elsewhere a volume that is reserved for the claim is taken whatever its
     /// class.
+    #[must_use]
     pub fn within_class(mut self) -> Self {
         self.within_class = true;
         self
@@ -112,6 +113,9 @@ impl<'i, 'c> ClaimSearch<'i, 'c> {
     /// names: the answer of
     /// [`find_matching_volume`](crate::matching::find_matching_volume) with a
     /// node, over the volumes in the order of their names.
+    ///
+    /// A node that was prepared by another index is prepared again, which only
+    /// costs time.
     pub fn on_node(
         &self,
         node: &NodeLabels<'_>,
@@ -155,12 +159,18 @@ impl<'i, 'c> ClaimSearch<'i, 'c> {
         node: &NodeLabels<'_>,
         accepts: impl Fn(&PersistentVolume) -> bool,
     ) -> Option<&'i Slot> {
+        // Numbers of affinities mean nothing in another index.
+        let own;
+        let node = if std::ptr::eq(node.node.affinities, &self.index.affinities) {
+            &node.node
+        } else {
+            own = self.index.node(node.node.labels);
+            &own.node
+        };
         let request = Request::of(self.claim.requested_storage());
         let accepts = |slot: &Slot| slot.volume().is_some_and(|volume| accepts(volume));
         self.serving()
-            .filter_map(|group| {
-                group.first_on_node(request, self.selector.as_ref(), &node.node, accepts)
-            })
+            .filter_map(|group| group.first_on_node(request, self.selector.as_ref(), node, accepts))
             .min()
     }
 
