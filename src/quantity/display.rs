@@ -29,6 +29,10 @@ impl Quantity {
     /// assert_eq!(canonical("1000Ki"), "1000Ki");
     /// assert_eq!(canonical("0100Mi"), "0100Mi"); // kept
     /// assert_eq!(canonical("1000E"), "1000E");
+    ///
+    /// let cap = Quantity::parse("-8Ei").unwrap(); // -(2^63-1)
+    /// let beyond = cap.checked_sub(&Quantity::parse("1").unwrap()).unwrap();
+    /// assert_eq!(beyond.canonical(), "-9223372036854775808");
     /// ```
     #[must_use]
     pub fn canonical(&self) -> String {
@@ -106,7 +110,8 @@ impl Quantity {
         }
         let mut suffix = "";
         for larger in ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"] {
-            if amount % 1024 != 0 {
+            // -2^63 is beyond the cap too: `-8Ei` reads as -(2^63-1).
+            if amount % 1024 != 0 || amount == i64::MIN {
                 break;
             }
             amount /= 1024;
