@@ -100,6 +100,7 @@ fn compare(case: &Value, ours: &Quantity, exact: &Exact) -> Result<CaseOutcome, 
             )?;
         }
     }
+    same(&what("exact asInt64"), &ours.as_i64(), &exact.as_i64())?;
     let number = ours.as_i64().map(|number| number.to_string().into());
     same(
         &what("asInt64"),
