@@ -11,6 +11,9 @@
 //! | the same, for thousands of nodes | [`find_pod_volumes_on_nodes`] | none |
 //! | why does a node not fit? | [`PodSearch::explain`] | none |
 //! | what to keep in mind, and to write, for the node chosen? | [`Assumptions::assume`] | `AssumePodVolumes` |
+//! | does a node fit if the volumes are chosen together? | [`assign_pod_volumes`] | none |
+//! | which of the nodes that fit is the better one? | [`utilization_score`], [`least_waste_scores`] | the score of the plug-in |
+//! | may one more pod use a claim? | [`check_access`] | the volume restrictions plug-in |
 //! | is everything bound? | [`bind_progress`] | `checkBindings` |
 //!
 //! [`find_pod_volumes_plain`] is the definition of what a node's answer is: it
@@ -52,3 +55,15 @@ pub use assumed_view::AssumedView;
 
 mod progress;
 pub use progress::{BindProgress, PendingBind, RescheduleReason, bind_progress};
+
+mod assignment;
+pub use assignment::{PoolRoom, assign_pod_volumes};
+
+mod score;
+pub use score::{
+    MAX_NODE_SCORE, ScoreShape, ShapeError, ShapePoint, least_waste_scores, utilization_score,
+    wasted_bytes,
+};
+
+mod access;
+pub use access::{AccessConflict, PodInTheWay, Sharing, check_access};

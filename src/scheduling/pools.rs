@@ -113,7 +113,7 @@ impl Pool {
         self.limit.is_some_and(|limit| limit >= bytes)
     }
 
-    fn serves(&self, labels: &BTreeMap<String, String>) -> bool {
+    pub(super) fn serves(&self, labels: &BTreeMap<String, String>) -> bool {
         match &self.topology {
             PoolTopology::Absent | PoolTopology::Invalid(_) => false,
             PoolTopology::Selector(selector) => selector.matches(labels),

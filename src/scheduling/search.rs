@@ -111,9 +111,9 @@ pub struct PodSearch<'a, V: ?Sized> {
     pub(super) bound: Vec<BoundClaim<'a>>,
     /// The delayed claims of which nobody selected a node yet, by size, in pod
     /// order where equal.
-    open: Vec<DelayedClaim<'a>>,
+    pub(super) open: Vec<DelayedClaim<'a>>,
     /// The delayed claims of which somebody selected a node, in pod order.
-    selected: Vec<SelectedClaim<'a>>,
+    pub(super) selected: Vec<SelectedClaim<'a>>,
     classes: Vec<ProvisionClass<'a>>,
 }
 
@@ -124,17 +124,17 @@ pub(super) struct BoundClaim<'a> {
     pub(super) affinity: Option<CompiledNodeSelector>,
 }
 
-struct DelayedClaim<'a> {
-    claim: &'a Arc<PersistentVolumeClaim>,
-    search: Result<LayeredSearch<'a, 'a>, FindError>,
+pub(super) struct DelayedClaim<'a> {
+    pub(super) claim: &'a Arc<PersistentVolumeClaim>,
+    pub(super) search: Result<LayeredSearch<'a, 'a>, FindError>,
     /// Its place among the classes.
-    class: usize,
+    pub(super) class: usize,
 }
 
 pub(super) struct SelectedClaim<'a> {
     pub(super) claim: &'a Arc<PersistentVolumeClaim>,
     pub(super) node: &'a str,
-    class: usize,
+    pub(super) class: usize,
 }
 
 /// A claim that no volume was found for.
@@ -240,7 +240,7 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
     }
 
     /// What speaks against the node for the sake of bound claims.
-    fn bound_reasons(&self, node: &Node) -> UnfitReasons {
+    pub(super) fn bound_reasons(&self, node: &Node) -> UnfitReasons {
         let mut reasons = UnfitReasons::default();
         let labels = node.metadata.labels();
         let first = self.bound.iter().find_map(|bound| bound.refusal(labels));
@@ -287,7 +287,7 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
         Ok((bindings, missed))
     }
 
-    fn to_provision<'s>(
+    pub(super) fn to_provision<'s>(
         &'s self,
         claim: &'a Arc<PersistentVolumeClaim>,
         class: usize,
@@ -301,7 +301,7 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
     }
 
     /// How all these claims are provisioned; the reason if one cannot be.
-    fn provision(
+    pub(super) fn provision(
         &self,
         missed: &[ToProvision<'_, 'a>],
         node: &Node,
