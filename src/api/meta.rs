@@ -69,7 +69,17 @@ impl ObjectMeta {
 
     /// The value of an annotation, if its key is present.
     pub fn annotation(&self, key: &str) -> Option<&str> {
-        self.annotations.as_ref()?.get(key).map(String::as_str)
+        const FEW: usize = 16;
+        let annotations = self.annotations.as_ref()?;
+        let value = if annotations.len() <= FEW {
+            // Comparing for equality looks at the lengths first, which stand in
+            // the map; comparing for order would fetch every key passed by.
+            let found = annotations.iter().find(|(has, _)| has.as_str() == key);
+            found.map(|(_, value)| value)
+        } else {
+            annotations.get(key)
+        };
+        value.map(String::as_str)
     }
 
     /// Whether the key of an annotation is present, whatever its value.
