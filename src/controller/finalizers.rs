@@ -16,7 +16,7 @@ struct FinalizerChanges {
 /// Step 0 of a volume's sync: migration annotation and finalizers, one edit.
 pub(super) fn migrate_volume(config: &Config, volume: &PersistentVolume) -> Edit<PersistentVolume> {
     let provisioner = volume_provisioner(volume);
-    let migration = migration(config, &volume.metadata, provisioner);
+    let migration = migration(config, &volume.metadata, || provisioner);
     let finalizers = provisioner
         .map(|provisioner| finalizer_changes(config, volume, provisioner))
         .unwrap_or_default();

@@ -14,16 +14,19 @@ pub(super) enum Migration<'a> {
 }
 
 /// How the annotation must change for an object of this provisioner; `None` if
-/// it need not.
+/// it need not. The provisioner is looked for only where it matters.
 ///
 /// Follows `updateMigrationAnnotations` of Kubernetes 1.36.
-pub(super) fn migration<'c>(
+pub(super) fn migration<'c, 'o>(
     config: &'c Config,
     metadata: &ObjectMeta,
-    provisioner: Option<&str>,
+    provisioner: impl FnOnce() -> Option<&'o str>,
 ) -> Option<Migration<'c>> {
     let written = metadata.annotation(names::MIGRATED_TO);
-    match config.migrated_to(provisioner?) {
+    if written.is_none() && config.migrated_plugins.is_empty() {
+        return None;
+    }
+    match config.migrated_to(provisioner()?) {
         Some(driver) => (written != Some(driver)).then_some(Migration::To(driver)),
         None => written
             .is_some_and(|driver| !driver.is_empty())
@@ -60,7 +63,7 @@ pub(super) fn migrate_claim(
     config: &Config,
     claim: &PersistentVolumeClaim,
 ) -> Edit<PersistentVolumeClaim> {
-    match migration(config, &claim.metadata, claim_provisioner(claim)) {
+    match migration(config, &claim.metadata, || claim_provisioner(claim)) {
         None => Edit::Unchanged,
         Some(migration) => {
             let mut claim = claim.clone();
@@ -100,7 +103,7 @@ mod tests {
             (Some(""), Some("other"), None),
             (None, Some("other"), None),
         ] {
-            let found = migration(&config, &metadata(migrated_to), provisioner);
+            let found = migration(&config, &metadata(migrated_to), || provisioner);
             assert_eq!(found, expected, "{migrated_to:?} {provisioner:?}");
         }
     }

@@ -70,7 +70,7 @@ pub(super) fn set_provisioner(
     metadata.set_annotation(names::BETA_STORAGE_PROVISIONER, provisioner);
     // By the new name: a CSI driver is not migrated, so the annotation goes
     // even where the class names a migrated plugin.
-    if let Some(migration) = migration(config, metadata, Some(provisioner)) {
+    if let Some(migration) = migration(config, metadata, || Some(provisioner)) {
         migration.apply_to(metadata);
     }
     Edit::Changed(claim)

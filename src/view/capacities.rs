@@ -8,7 +8,7 @@ use crate::api::CsiStorageCapacity;
 
 /// The CSIStorageCapacities of each class, by namespace and name. Those without
 /// a class stand under "".
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct CapacitiesByClass {
     classes: BTreeMap<Box<str>, Table<CsiStorageCapacity>>,
 }
@@ -17,7 +17,7 @@ impl CapacitiesByClass {
     pub(super) fn insert(&mut self, capacity: &Arc<CsiStorageCapacity>) {
         let class = capacity.storage_class_name.as_deref().unwrap_or_default();
         let table = self.classes.entry(class.into()).or_default();
-        table.insert(&capacity.metadata, Arc::clone(capacity));
+        table.insert(Arc::clone(capacity));
     }
 
     pub(super) fn remove(&mut self, capacity: &CsiStorageCapacity) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::capacities::CapacitiesByClass;
 use super::pods::PodsByClaim;
-use super::table::Table;
+use super::table::{Hashed, Table};
 use super::{ClusterView, Held, Stored, is_older_version};
 use crate::api::{
     CsiDriver, CsiNode, CsiStorageCapacity, Node, Object, PersistentVolume, PersistentVolumeClaim,
@@ -48,6 +48,8 @@ use crate::matching::{FindError, VolumeIndex};
 #[derive(Debug, Default)]
 pub struct Snapshot {
     pub(super) volumes: VolumeIndex,
+    /// The same volumes, for look-ups.
+    pub(super) volumes_by_name: Hashed<PersistentVolume>,
     pub(super) claims: Table<PersistentVolumeClaim>,
     pub(super) classes: Table<StorageClass>,
     /// The classes that are marked as default, the one that counts first.
@@ -100,11 +102,10 @@ impl Snapshot {
     /// assert_eq!(snapshot.apply(volume("9")), Applied::Stale);
     /// ```
     pub fn apply<T: Stored>(&mut self, object: Arc<T>) -> Applied {
-        let metadata = object.metadata();
-        let (namespace, name) = (metadata.namespace(), metadata.name());
         if self.holds_newer(&*object) {
             return Applied::Stale;
         }
+        let (namespace, name) = object.key();
         T::take(self, namespace, name);
         T::put(self, object);
         Applied::Done
@@ -117,8 +118,8 @@ impl Snapshot {
         if self.holds_newer(object) {
             return Applied::Stale;
         }
-        let metadata = object.metadata();
-        match T::take(self, metadata.namespace(), metadata.name()) {
+        let (namespace, name) = object.key();
+        match T::take(self, namespace, name) {
             Some(_) => Applied::Done,
             None => Applied::NotHeld,
         }
@@ -144,8 +145,8 @@ impl Snapshot {
     pub fn replace_all<T: Stored>(&mut self, objects: impl IntoIterator<Item = Arc<T>>) {
         let objects: Vec<Arc<T>> = objects.into_iter().collect();
         let key = |object: &T| {
-            let metadata = object.metadata();
-            (metadata.namespace().to_owned(), metadata.name().to_owned())
+            let (namespace, name) = object.key();
+            (namespace.to_owned(), name.to_owned())
         };
         let listed: BTreeSet<_> = objects.iter().map(|object| key(object)).collect();
         for held in T::all(self) {
@@ -251,12 +252,10 @@ impl Snapshot {
     }
 
     fn holds_newer<T: Stored>(&self, object: &T) -> bool {
-        let metadata = object.metadata();
-        T::find(self, metadata.namespace(), metadata.name()).is_some_and(|held| {
-            is_older_version(
-                metadata.resource_version(),
-                held.metadata().resource_version(),
-            )
+        let (namespace, name) = object.key();
+        T::find(self, namespace, name).is_some_and(|held| {
+            let (version, held) = (object.metadata(), held.metadata());
+            is_older_version(version.resource_version(), held.resource_version())
         })
     }
 }
@@ -281,7 +280,7 @@ impl FromIterator<Object> for Snapshot {
 
 impl ClusterView for Snapshot {
     fn volume(&self, name: &str) -> Option<Held<'_, PersistentVolume>> {
-        self.volumes.get(name).map(Held::Lent)
+        self.volumes_by_name.get("", name).map(Held::Lent)
     }
 
     fn claim(&self, namespace: &str, name: &str) -> Option<Held<'_, PersistentVolumeClaim>> {
