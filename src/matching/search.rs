@@ -10,7 +10,7 @@ use crate::api::{PersistentVolume, PersistentVolumeClaim};
 ///
 /// Volumes are grouped by their set of known access modes. The groups whose set
 /// contains the claim's modes are searched in the order of [`AccessModeSet`],
-/// each with [`find_matching_volume`], until one has a match. So a 100Gi volume
+/// each with [`find_matching_volume`](super::find_matching_volume), until one has a match. So a 100Gi volume
 /// with exactly ReadWriteOnce goes before a 10Gi volume that can do more, and
 /// an open volume in a narrower group goes before a volume that is reserved for
 /// the claim in a wider one.
@@ -29,7 +29,7 @@ use crate::api::{PersistentVolume, PersistentVolumeClaim};
 /// and then the lowest name.
 ///
 /// # Errors
-/// Those of [`find_matching_volume`], but only when a group is searched: a
+/// Those of [`find_matching_volume`](super::find_matching_volume), but only when a group is searched: a
 /// claim that no group serves has no match, even if its selector is invalid.
 ///
 /// # Cost
