@@ -11,6 +11,12 @@
 //!   the answer does not depend on the order of the volumes but by documented
 //!   ties; what is chosen satisfies every rule; another open volume never turns
 //!   a match into none.
+//! - `controller`: every cluster comes to rest within a bound on its writes; to
+//!   the same rest if the run is cut after any write, if every write fails once,
+//!   and in any order of objects but that of competing claims; on the way no
+//!   volume that is to be kept is deleted, none goes from claim to claim without
+//!   being cleared, no wish of a user is removed, no claim is bound before its
+//!   volume, no status write touches the spec.
 //!
 //! To add a part: its module below, its lines here, its inputs in a file of its
 //! own or, if others can use them, in `generators`.
@@ -20,7 +26,14 @@
     reason = "a test fails by panicking"
 )]
 
+mod controller;
 mod generators;
 mod matching;
 mod quantity;
 mod selector;
+
+#[path = "../support/server.rs"]
+#[allow(dead_code, reason = "other tests use the rest of it")]
+mod server;
+#[path = "../support/world.rs"]
+mod world;
