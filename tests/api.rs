@@ -267,6 +267,16 @@ fn kinds_of_other_groups_are_not_taken_for_kubernetes_own() {
            {"kind": "PersistentVolumeList", "apiVersion": "v1", "items": [{"metadata": {"name": "v"}}]}"#,
     )
     .unwrap();
+    let allow_list = r#"{"kind": "AllowList", "items": ["10.0.0.1"]}"#;
+    assert!(matches!(
+        &read_objects(allow_list).unwrap()[..],
+        [Object::Other(_)]
+    ));
+    let named = r#"{"kind": "AllowList", "metadata": {"name": "a"}, "items": [{"ip": "1.2.3.4"}]}"#;
+    assert!(matches!(
+        &read_objects(named).unwrap()[..],
+        [Object::Other(_)]
+    ));
     assert!(matches!(objects[0], Object::Other(_)));
     assert!(matches!(&objects[1], Object::StorageClass(class) if class.provisioner() == "p"));
     assert!(matches!(&objects[2], Object::PersistentVolume(volume) if volume.name() == "v"));

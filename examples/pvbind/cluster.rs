@@ -1,6 +1,6 @@
 //! The objects that were read.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::sync::Arc;
 
@@ -9,75 +9,109 @@ use pvbind::api::{
     read_objects,
 };
 use pvbind::matching::VolumeIndex;
+use serde_json::Value;
+
+/// Namespace and name.
+type Key = (String, String);
 
 #[derive(Default)]
 pub struct Cluster {
     pub volumes: VolumeIndex,
-    pub claims: Vec<PersistentVolumeClaim>,
+    pub claims: BTreeMap<Key, PersistentVolumeClaim>,
     pub classes: BTreeMap<String, StorageClass>,
-    pub pods: Vec<Pod>,
+    /// The pods that have not finished, by the claims that they use.
+    pods_by_claim: BTreeMap<Key, Vec<Arc<Pod>>>,
+    /// What was recorded about an object, by its kind, namespace and name.
+    events: BTreeMap<(String, String, String), Vec<String>>,
     /// Kinds that say nothing about claims, and how many objects of each.
     pub skipped: BTreeMap<String, usize>,
 }
 
 impl Cluster {
+    /// Reads files that together hold one cluster.
     pub fn read(files: &[String]) -> Result<Cluster, String> {
         let mut cluster = Cluster::default();
+        if files.iter().filter(|file| *file == "-").count() > 1 {
+            return Err("standard input (`-`) is named twice".to_owned());
+        }
         for file in files {
             let (place, text) = read_text(file)?;
-            let objects = read_objects(&text).map_err(|error| format!("{place}: {error}"))?;
-            for object in objects {
-                cluster
-                    .add(object)
-                    .map_err(|error| format!("{place}: {error}"))?;
+            let in_file = |error: &dyn std::fmt::Display| format!("{place}: {error}");
+            for object in read_objects(&text).map_err(|error| in_file(&error))? {
+                cluster.add(object).map_err(|error| in_file(&error))?;
             }
-        }
-        cluster.claims.sort_by_cached_key(|claim| {
-            (
-                claim.metadata.namespace().to_owned(),
-                claim.metadata.name().to_owned(),
-            )
-        });
-        let keys: BTreeSet<_> = cluster
-            .claims
-            .iter()
-            .map(|claim| claim.metadata.key())
-            .collect();
-        if keys.len() < cluster.claims.len() {
-            let twice = cluster
-                .claims
-                .windows(2)
-                .find(|pair| pair[0].metadata.key() == pair[1].metadata.key());
-            let key = twice.map(|pair| pair[0].metadata.key()).unwrap_or_default();
-            return Err(format!("PersistentVolumeClaim `{key}` was given twice"));
         }
         Ok(cluster)
     }
 
     fn add(&mut self, object: Object) -> Result<(), String> {
-        let key = object
-            .metadata()
-            .map(|metadata| metadata.key())
-            .unwrap_or_default();
-        match object {
-            Object::PersistentVolume(volume) => {
-                if self.volumes.insert(Arc::from(volume)).is_some() {
-                    return Err(format!("PersistentVolume `{key}` was given twice"));
-                }
+        let metadata = object.metadata();
+        let key = metadata.map(|metadata| metadata.key()).unwrap_or_default();
+        let names =
+            metadata.map(|metadata| (metadata.namespace().to_owned(), metadata.name().to_owned()));
+        let names = names.unwrap_or_default();
+        let kind = object.kind().unwrap_or("(no kind)").to_owned();
+        if names.1.is_empty() && metadata.is_some() {
+            return Err(format!("{kind} without a name: .metadata.name is missing"));
+        }
+        let is_new = match object {
+            Object::PersistentVolume(volume) => self.volumes.insert(Arc::from(volume)).is_none(),
+            Object::PersistentVolumeClaim(claim) => self.claims.insert(names, *claim).is_none(),
+            Object::StorageClass(class) => self.classes.insert(names.1, *class).is_none(),
+            Object::Pod(pod) => {
+                self.add_pod(Arc::from(pod));
+                true
             }
-            Object::PersistentVolumeClaim(claim) => self.claims.push(*claim),
-            Object::StorageClass(class) => {
-                if self.classes.insert(key.clone(), *class).is_some() {
-                    return Err(format!("StorageClass `{key}` was given twice"));
-                }
-            }
-            Object::Pod(pod) => self.pods.push(*pod),
             other => {
-                let kind = other.kind().unwrap_or("(no kind)").to_owned();
-                *self.skipped.entry(kind).or_default() += 1;
+                if let Object::Other(event) = &other
+                    && kind == "Event"
+                {
+                    self.add_event(event);
+                }
+                *self.skipped.entry(kind.clone()).or_default() += 1;
+                true
+            }
+        };
+        if is_new {
+            Ok(())
+        } else {
+            Err(format!(
+                "{kind} `{key}` was given twice (all input is taken for one cluster)"
+            ))
+        }
+    }
+
+    fn add_pod(&mut self, pod: Arc<Pod>) {
+        if pod.is_finished() {
+            return;
+        }
+        for used in pod.claims() {
+            let key = (pod.metadata.namespace().to_owned(), used.claim.into_owned());
+            let pods = self.pods_by_claim.entry(key).or_default();
+            if !pods.last().is_some_and(|last| Arc::ptr_eq(last, &pod)) {
+                pods.push(Arc::clone(&pod));
             }
         }
-        Ok(())
+    }
+
+    fn add_event(&mut self, event: &Value) {
+        let text = |path: &str| {
+            event
+                .pointer(path)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let key = (
+            text("/involvedObject/kind"),
+            text("/involvedObject/namespace"),
+            text("/involvedObject/name"),
+        );
+        let told = format!("{}: {}", text("/reason"), text("/message"));
+        let events = self.events.entry(key).or_default();
+        if !events.contains(&told) && events.len() < 20 {
+            events.push(told);
+        }
     }
 
     pub fn volumes(&self) -> impl Iterator<Item = &PersistentVolume> {
@@ -85,21 +119,18 @@ impl Cluster {
     }
 
     pub fn claim(&self, key: &str) -> Result<&PersistentVolumeClaim, String> {
-        self.claims
-            .iter()
-            .find(|claim| claim.metadata.key() == key)
-            .ok_or_else(|| format!("there is no claim `{key}` (claims are named NAMESPACE/NAME)"))
+        let found = key.split_once('/').and_then(|(namespace, name)| {
+            self.claims.get(&(namespace.to_owned(), name.to_owned()))
+        });
+        found.ok_or_else(|| format!("there is no claim `{key}` (claims are named NAMESPACE/NAME)"))
     }
 
     /// The class that a claim without class is given: the newest of those that
     /// are marked, of equally old ones the one with the lowest name.
     pub fn default_class(&self) -> Option<&StorageClass> {
         let age = |class: &StorageClass| {
-            class
-                .metadata
-                .creation_timestamp
-                .as_ref()
-                .and_then(|time| time.unix_nanos())
+            let created = class.metadata.creation_timestamp.as_ref();
+            created.and_then(|time| time.unix_nanos())
         };
         let marked = self
             .classes
@@ -116,13 +147,21 @@ impl Cluster {
     }
 
     /// The pods that use a claim and have not finished.
-    pub fn pods_of(&self, claim: &PersistentVolumeClaim) -> impl Iterator<Item = &Pod> {
-        let metadata = &claim.metadata;
-        self.pods.iter().filter(move |pod| {
-            pod.metadata.namespace() == metadata.namespace()
-                && pod.uses_claim(metadata.name())
-                && !pod.is_finished()
-        })
+    pub fn pods_of(&self, claim: &PersistentVolumeClaim) -> &[Arc<Pod>] {
+        let key = (
+            claim.metadata.namespace().to_owned(),
+            claim.metadata.name().to_owned(),
+        );
+        self.pods_by_claim
+            .get(&key)
+            .map(Vec::as_slice)
+            .unwrap_or_default()
+    }
+
+    /// What the cluster itself said about an object.
+    pub fn events_of(&self, kind: &str, namespace: &str, name: &str) -> &[String] {
+        let key = (kind.to_owned(), namespace.to_owned(), name.to_owned());
+        self.events.get(&key).map(Vec::as_slice).unwrap_or_default()
     }
 }
 
@@ -136,12 +175,16 @@ fn read_text(file: &str) -> Result<(String, String), String> {
         (file.to_owned(), std::fs::read(file))
     };
     let bytes = bytes.map_err(|error| format!("{place}: {error}"))?;
-    match String::from_utf8(bytes) {
-        Ok(text) if text.trim().is_empty() => Err(format!("{place}: is empty, expected JSON")),
-        Ok(text) => Ok((place, text)),
-        Err(error) => {
-            let at = error.utf8_error().valid_up_to();
-            Err(format!("{place}: byte {at}: not UTF-8, expected JSON"))
-        }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        format!("{place}: byte {at}: not UTF-8, expected JSON as `kubectl get … -o json` prints it")
+    })?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    match text.trim_start().chars().next() {
+        None => Err(format!("{place}: is empty, expected JSON")),
+        Some('{') => Ok((place, text.to_owned())),
+        Some(_) => Err(format!(
+            "{place}: line 1, column 1: not a JSON object, expected what `kubectl get … -o json` prints"
+        )),
     }
 }

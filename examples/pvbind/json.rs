@@ -5,7 +5,7 @@ use pvbind::matching::VolumeReport;
 use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
-use crate::outcome::{outcome, report};
+use crate::outcome::{outcome, report, with_default_class};
 
 pub fn render(cluster: &Cluster, claims: &[&PersistentVolumeClaim], is_full: bool) -> String {
     let claims: Vec<_> = claims
@@ -22,7 +22,8 @@ pub fn render(cluster: &Cluster, claims: &[&PersistentVolumeClaim], is_full: boo
 
 fn one(cluster: &Cluster, claim: &PersistentVolumeClaim, is_full: bool) -> Value {
     let outcome = outcome(cluster, claim);
-    let report = report(cluster, claim);
+    let searched = with_default_class(cluster, claim);
+    let report = report(cluster, &searched);
     let mut value = json!({
         "namespace": claim.metadata.namespace(),
         "name": claim.metadata.name(),

@@ -3,7 +3,7 @@
 //! ```text
 //! kubectl get pv,pvc,sc,nodes,pods -A -o json | cargo run --example pvbind -- -
 //! cargo run --example pvbind -- examples/clusters/pending.json
-//! cargo run --example pvbind -- examples/clusters/released.json --claim default/data
+//! cargo run --example pvbind -- examples/clusters/released.json --claim default/shared-data
 //! ```
 //!
 //! Exit codes: 0 when all input was read, 2 when some could not be, or when
@@ -52,7 +52,8 @@ fn main() -> ExitCode {
     match run(&arguments) {
         Ok(output) => print(&output),
         Err(message) => {
-            eprintln!("pvbind: {message}");
+            // One line, whatever the input held.
+            eprintln!("pvbind: {}", text::printable(&message, 1000));
             ExitCode::from(2)
         }
     }
@@ -61,7 +62,7 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<String, String> {
     let cluster = Cluster::read(&arguments.files)?;
     let claims = match &arguments.claim {
-        None => cluster.claims.iter().collect(),
+        None => cluster.claims.values().collect(),
         Some(key) => vec![cluster.claim(key)?],
     };
     let is_full = arguments.claim.is_some();

@@ -1,5 +1,7 @@
 //! What happens to a claim.
 
+use std::borrow::Cow;
+
 use pvbind::api::{ClaimPhase, PersistentVolume, PersistentVolumeClaim, names};
 use pvbind::matching::{FindOptions, MatchReport, volume_satisfies_claim};
 
@@ -67,13 +69,36 @@ pub fn report<'a>(cluster: &'a Cluster, claim: &'a PersistentVolumeClaim) -> Mat
     MatchReport::new(claim, cluster.volumes(), &FindOptions::default())
 }
 
+/// The claim as it will be searched for: one that says no class, and for which
+/// no volume without class is found, is given the default class first.
+pub fn with_default_class<'a>(
+    cluster: &Cluster,
+    claim: &'a PersistentVolumeClaim,
+) -> Cow<'a, PersistentVolumeClaim> {
+    let is_searched = claim.volume_name().is_empty() && !claim.is_bind_completed();
+    if claim.has_class() || !is_searched {
+        return Cow::Borrowed(claim);
+    }
+    match (
+        cluster.volumes.best_match(claim, false, true),
+        cluster.default_class(),
+    ) {
+        (Ok(None), Some(class)) => {
+            let mut given = claim.clone();
+            given.spec.storage_class_name = Some(class.name().to_owned());
+            Cow::Owned(given)
+        }
+        _ => Cow::Borrowed(claim),
+    }
+}
+
 pub fn outcome(cluster: &Cluster, claim: &PersistentVolumeClaim) -> Outcome {
     let outcome = match claim.volume_name() {
         "" if claim.is_bind_completed() => Outcome::without_volume(
             Kind::NoVolume,
             "lost: the bound claim has lost the name of its volume",
         ),
-        "" => unbound(cluster, claim),
+        "" => searched(cluster, claim),
         name => named(cluster, claim, name),
     };
     mention_leftover(cluster, claim, outcome)
@@ -83,7 +108,14 @@ pub fn outcome(cluster: &Cluster, claim: &PersistentVolumeClaim) -> Outcome {
 fn named(cluster: &Cluster, claim: &PersistentVolumeClaim, name: &str) -> Outcome {
     let is_bound = claim.is_bind_completed();
     let Some(volume) = cluster.volumes.get(name) else {
-        return if is_bound {
+        return if cluster.volumes.is_empty() {
+            // Without volumes in the input nothing can be said about this one.
+            Outcome {
+                kind: if is_bound { Kind::Bound } else { Kind::Waits },
+                volume: Some(name.to_owned()),
+                sentence: "the input holds no volumes".to_owned(),
+            }
+        } else if is_bound {
             Outcome::without_volume(Kind::NoVolume, format!("lost: its volume {name} is gone"))
         } else {
             Outcome::without_volume(
@@ -126,6 +158,19 @@ fn named(cluster: &Cluster, claim: &PersistentVolumeClaim, name: &str) -> Outcom
 }
 
 /// A claim for which a volume is searched.
+fn searched(cluster: &Cluster, claim: &PersistentVolumeClaim) -> Outcome {
+    let given = with_default_class(cluster, claim);
+    let mut outcome = unbound(cluster, &given);
+    if let Cow::Owned(given) = &given {
+        let first = format!("takes default class {:?}", given.class_name());
+        outcome.sentence = match outcome.sentence.as_str() {
+            "" => first,
+            then => format!("{first}, then {}: {then}", outcome.kind.title()),
+        };
+    }
+    outcome
+}
+
 fn unbound(cluster: &Cluster, claim: &PersistentVolumeClaim) -> Outcome {
     let class_name = claim.class_name();
     let is_delayed = cluster.is_delayed(class_name);
@@ -134,22 +179,23 @@ fn unbound(cluster: &Cluster, claim: &PersistentVolumeClaim) -> Outcome {
         Ok(Some(volume)) => return Outcome::of_volume(Kind::WouldBind, volume.name()),
         Ok(None) => {}
     }
-    if !claim.has_class()
-        && let Some(class) = cluster.default_class()
-    {
-        return with_default_class(cluster, claim, class.name());
-    }
     let sentence = report(cluster, claim).to_string();
     if class_name.is_empty() {
+        let sentence = match claim.has_class() {
+            true => sentence,
+            false => format!("no class is set and there is no default class; {sentence}"),
+        };
         return Outcome::without_volume(Kind::NoVolume, sentence);
     }
     if is_delayed && !claim.metadata.has_annotation(names::SELECTED_NODE) {
-        return Outcome::without_volume(
-            Kind::Waits,
-            format!("for {}; {sentence}", first_consumer(cluster, claim)),
-        );
+        let first = first_consumer(cluster, claim);
+        return Outcome::without_volume(Kind::Waits, format!("for {first}; {sentence}"));
     }
     match cluster.classes.get(class_name) {
+        None if cluster.classes.is_empty() => Outcome::without_volume(
+            Kind::Waits,
+            format!("unknown, since the input holds no classes; {sentence}"),
+        ),
         None => Outcome::without_volume(
             Kind::NoVolume,
             format!("class {class_name} does not exist; {sentence}"),
@@ -158,11 +204,8 @@ fn unbound(cluster: &Cluster, claim: &PersistentVolumeClaim) -> Outcome {
             Outcome::without_volume(Kind::NoVolume, sentence)
         }
         Some(class) => {
-            let key = names::STORAGE_PROVISIONER;
-            let asked = claim
-                .metadata
-                .annotation(key)
-                .unwrap_or(class.provisioner());
+            let asked = claim.metadata.annotation(names::STORAGE_PROVISIONER);
+            let asked = asked.unwrap_or(class.provisioner());
             Outcome::without_volume(
                 Kind::Waits,
                 format!("for {asked} to provision it; {sentence}"),
@@ -171,30 +214,21 @@ fn unbound(cluster: &Cluster, claim: &PersistentVolumeClaim) -> Outcome {
     }
 }
 
-/// A claim that says no class is given the default one, then judged again.
-fn with_default_class(cluster: &Cluster, claim: &PersistentVolumeClaim, class: &str) -> Outcome {
-    let mut given = claim.clone();
-    given.spec.storage_class_name = Some(class.to_owned());
-    let mut outcome = unbound(cluster, &given);
-    let first = format!("takes default class {class}");
-    outcome.sentence = match outcome.sentence.as_str() {
-        "" => first,
-        then => format!("{first}, then: {} {then}", outcome.kind.title()),
-    };
-    outcome
-}
-
 /// What a claim waits for that waits for its first consumer.
 fn first_consumer(cluster: &Cluster, claim: &PersistentVolumeClaim) -> String {
-    let mut pods: Vec<_> = cluster
+    let waiting = cluster
         .pods_of(claim)
-        .filter(|pod| pod.node_name().is_empty())
-        .map(|pod| pod.name())
-        .collect();
+        .iter()
+        .filter(|pod| pod.node_name().is_empty());
+    let mut pods: Vec<_> = waiting.map(|pod| pod.name()).collect();
     pods.sort_unstable();
     match pods.as_slice() {
         [] => "its first consumer (no pod that is to be scheduled uses it)".to_owned(),
         [pod] => format!("pod {pod} to be scheduled"),
+        [first, second, third, _, ..] => format!(
+            "one of {} pods to be scheduled ({first}, {second}, {third} …)",
+            pods.len()
+        ),
         pods => format!("one of the pods {} to be scheduled", pods.join(", ")),
     }
 }

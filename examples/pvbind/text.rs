@@ -6,7 +6,38 @@ use pvbind::api::{AccessMode, ClassOrigin, PersistentVolumeClaim};
 use pvbind::matching::{Bucket, VolumeReport};
 
 use crate::cluster::Cluster;
-use crate::outcome::{outcome, report};
+use crate::outcome::{outcome, report, with_default_class};
+
+/// The longest cell of the table, but for the last column.
+const LONGEST_CELL: usize = 60;
+/// The longest sentence.
+const LONGEST_SENTENCE: usize = 1000;
+
+/// Makes a text that does nothing but stand in its line: control characters,
+/// and those that change the direction of writing, are escaped; what is too long
+/// ends in `…`.
+pub fn printable(text: &str, longest: usize) -> String {
+    let is_harmful = |char: char| {
+        char.is_control()
+            || matches!(char, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut printable = String::new();
+    for (index, char) in text.chars().enumerate() {
+        if index == longest {
+            printable.push('…');
+            break;
+        }
+        match is_harmful(char) {
+            true => printable.extend(char.escape_default()),
+            false => printable.push(char),
+        }
+    }
+    printable
+}
+
+fn cell(text: &str) -> String {
+    printable(text, LONGEST_CELL)
+}
 
 pub fn table(cluster: &Cluster, claims: &[&PersistentVolumeClaim]) -> String {
     let header = ["CLAIM", "PHASE", "CLASS", "REQUEST", "WHAT HAPPENS"].map(str::to_owned);
@@ -20,11 +51,11 @@ pub fn table(cluster: &Cluster, claims: &[&PersistentVolumeClaim]) -> String {
             (sentence, _) => format!("{what} ({sentence})"),
         };
         [
-            claim.metadata.key(),
-            phase(claim),
-            class(claim),
-            request(claim),
-            what,
+            cell(&claim.metadata.key()),
+            cell(&phase(claim)),
+            cell(&class(claim)),
+            cell(&request(claim)),
+            printable(&what, LONGEST_SENTENCE),
         ]
     });
     let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
@@ -42,19 +73,19 @@ pub fn table(cluster: &Cluster, claims: &[&PersistentVolumeClaim]) -> String {
     if claims.is_empty() {
         text.push_str("(no claims)\n");
     }
-    let _ = write!(
-        text,
-        "\n{} claims, {} volumes",
-        claims.len(),
-        cluster.volumes.len()
-    );
+    let counted = [(claims.len(), "claim"), (cluster.volumes.len(), "volume")];
+    let counted = counted.map(|(count, noun)| {
+        let plural = if count == 1 { "" } else { "s" };
+        format!("{count} {noun}{plural}")
+    });
+    let _ = write!(text, "\n{}", counted.join(", "));
     if !cluster.skipped.is_empty() {
-        let skipped: Vec<_> = cluster
-            .skipped
-            .iter()
+        let skipped = cluster.skipped.iter();
+        let skipped: Vec<_> = skipped
             .map(|(kind, count)| format!("{count} {kind}"))
             .collect();
-        let _ = write!(text, "; skipped: {}", skipped.join(", "));
+        let skipped = printable(&skipped.join(", "), LONGEST_SENTENCE);
+        let _ = write!(text, "; skipped: {skipped}");
     }
     text.push('\n');
     text
@@ -62,25 +93,32 @@ pub fn table(cluster: &Cluster, claims: &[&PersistentVolumeClaim]) -> String {
 
 pub fn full_report(cluster: &Cluster, claim: &PersistentVolumeClaim) -> String {
     let outcome = outcome(cluster, claim);
-    let report = report(cluster, claim);
-    let mut text = format!("Claim    {}\n", claim.metadata.key());
+    let searched = with_default_class(cluster, claim);
+    let report = report(cluster, &searched);
     let asked = [
         request(claim),
         modes(claim.access_modes()),
         claim.volume_mode().to_string(),
     ];
-    let _ = writeln!(text, "Phase    {}", phase(claim));
-    let _ = writeln!(text, "Class    {}", class(claim));
-    let _ = writeln!(text, "Asks     {}", asked.join(", "));
-    let _ = write!(text, "Outcome  {}", outcome.kind.title());
-    if let Some(volume) = &outcome.volume {
-        let _ = write!(text, " {volume}");
-    }
-    text.push('\n');
+    let mut lines = vec![
+        format!("Claim    {}", claim.metadata.key()),
+        format!("Phase    {}", phase(claim)),
+        format!("Class    {}", class(claim)),
+        format!("Asks     {}", asked.join(", ")),
+        format!(
+            "Outcome  {} {}",
+            outcome.kind.title(),
+            outcome.volume.as_deref().unwrap_or_default()
+        ),
+    ];
+    let search = report.to_string();
     if !outcome.sentence.is_empty() {
-        let _ = writeln!(text, "         {}", outcome.sentence);
+        lines.push(format!("         {}", outcome.sentence));
     }
-    let _ = writeln!(text, "Search   {report}");
+    if !outcome.sentence.contains(&search) {
+        lines.push(format!("Search   {search}"));
+    }
+    lines.extend(events(cluster, claim));
     for bucket in [
         Bucket::Chosen,
         Bucket::FitsLarger,
@@ -90,31 +128,57 @@ pub fn full_report(cluster: &Cluster, claim: &PersistentVolumeClaim) -> String {
     ] {
         let mut volumes = report.bucket(bucket).peekable();
         if volumes.peek().is_some() {
-            let _ = writeln!(text, "\n{}:", capitalized(&bucket.to_string()));
+            lines.push(String::new());
+            lines.push(format!("{}:", capitalized(&bucket.to_string())));
         }
-        for volume in volumes {
-            text.push_str(&volume_lines(volume));
-        }
+        lines.extend(volumes.flat_map(volume_lines));
     }
-    text
+    let lines = lines
+        .iter()
+        .map(|line| printable(line.trim_end(), LONGEST_SENTENCE));
+    lines.map(|line| line + "\n").collect()
 }
 
-fn volume_lines(report: &VolumeReport<'_>) -> String {
+/// What the cluster itself said about the claim and the pods that use it.
+fn events(cluster: &Cluster, claim: &PersistentVolumeClaim) -> Vec<String> {
+    let (namespace, name) = (claim.metadata.namespace(), claim.metadata.name());
+    let of_claim = cluster.events_of("PersistentVolumeClaim", namespace, name);
+    let mut lines: Vec<_> = of_claim.iter().map(|event| format!("  {event}")).collect();
+    for pod in cluster.pods_of(claim) {
+        let events = cluster.events_of("Pod", namespace, pod.name());
+        lines.extend(
+            events
+                .iter()
+                .map(|event| format!("  pod {}: {event}", pod.name())),
+        );
+    }
+    if !lines.is_empty() {
+        lines.splice(
+            0..0,
+            [
+                String::new(),
+                "Events of the claim and its pods:".to_owned(),
+            ],
+        );
+    }
+    lines
+}
+
+fn volume_lines(report: &VolumeReport<'_>) -> Vec<String> {
     let volume = report.volume;
     let size = volume.storage();
     let modes = modes(volume.access_modes());
-    let mut text = format!("  {} ({size}, {modes})\n", volume.name());
+    let mut lines = vec![format!("  {} ({size}, {modes})", volume.name())];
     for refusal in &report.refusals {
-        let _ = writeln!(text, "    {refusal} [{}]", refusal.code());
+        lines.push(format!("    {refusal} [{}]", refusal.code()));
     }
     if let Some(shortfall) = report.shortfall() {
-        let _ = writeln!(
-            text,
+        lines.push(format!(
             "    misses {} ({:.1} %)",
             shortfall.bytes, shortfall.percent
-        );
+        ));
     }
-    text
+    lines
 }
 
 fn phase(claim: &PersistentVolumeClaim) -> String {

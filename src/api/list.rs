@@ -30,6 +30,8 @@ macro_rules! objects {
             Other(Value),
         }
 
+        const KINDS: &[&str] = &[$($kind),*];
+
         impl Object {
             fn of_kind(kind: &str, group: Option<&str>, value: Value) -> serde_json::Result<Self> {
                 match kind {
@@ -107,9 +109,22 @@ impl Object {
         Object::of_kind(&kind, group.as_deref(), value).map_err(|error| ObjectError {
             kind,
             key,
-            message: error.to_string(),
+            message: shortened(&error.to_string()),
         })
     }
+}
+
+/// A message that quotes a long value, without its middle.
+fn shortened(message: &str) -> String {
+    const START: usize = 300;
+    const END: usize = 100;
+    let length = message.chars().count();
+    if length <= START.saturating_add(END) {
+        return message.to_owned();
+    }
+    let start = message.chars().take(START);
+    let end = message.chars().skip(length.saturating_sub(END));
+    start.chain(['…']).chain(end).collect()
 }
 
 /// The group of an `apiVersion`: what stands before the slash, nothing for `v1`.
@@ -308,7 +323,10 @@ fn open(
     }
     let own = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default();
     let own_kind = own("kind").to_owned();
-    let Some(item_kind) = own_kind.strip_suffix("List") else {
+    let Some(item_kind) = own_kind
+        .strip_suffix("List")
+        .filter(|kind| is_list(kind, &value))
+    else {
         let object =
             Object::from_item(value, kind, api_version).map_err(|error| ReadError::Object {
                 place: place.clone(),
@@ -340,6 +358,19 @@ fn open(
             },
         }),
     }
+}
+
+/// Whether an object whose kind ends in `List` is one: a `List`, a list of a
+/// kind of this crate, or else what looks like one. Other kinds may have such
+/// names too.
+fn is_list(item_kind: &str, value: &Value) -> bool {
+    if item_kind.is_empty() || KINDS.contains(&item_kind) {
+        return true;
+    }
+    let name = value.pointer("/metadata/name").and_then(Value::as_str);
+    let items = value.get("items").and_then(Value::as_array);
+    name.unwrap_or_default().is_empty()
+        && items.is_some_and(|items| items.iter().all(Value::is_object))
 }
 
 /// The message of a JSON error without the position at its end.

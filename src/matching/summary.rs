@@ -227,16 +227,22 @@ impl RefusedCount<'_> {
     /// people expect to be taken again.
     fn fmt_earlier_claim(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (count, name) = (self.count, self.example.name());
+        let one = count == 1;
+        let (was, belong) = if one {
+            ("was", "belongs")
+        } else {
+            ("were", "belong")
+        };
         if self.example.status.phase == Some(VolumePhase::Released) {
             write!(
                 f,
-                "{count} was released by an earlier claim of this name ({name}; clear its \
+                "{count} {was} released by an earlier claim of this name ({name}; clear its \
                  claimRef to use it again)"
             )
         } else {
             write!(
                 f,
-                "{count} still belongs to an earlier claim of this name ({name})"
+                "{count} still {belong} to an earlier claim of this name ({name})"
             )
         }
     }

@@ -27,7 +27,7 @@ fn check(cluster: &Cluster, claim: &str, kind: Kind, volume: Option<&str>, text:
 fn claims_are_said_to_be_bound_exactly_where_kubernetes_bound_them() {
     for name in ["pending", "scheduled", "released"] {
         let cluster = recording(name);
-        for claim in &cluster.claims {
+        for claim in cluster.claims.values() {
             let is_bound = claim.status.phase == Some(ClaimPhase::Bound);
             let outcome = outcome(&cluster, claim);
             assert_eq!(
@@ -67,7 +67,10 @@ fn pending_claims_have_their_reason() {
         "no-class-too-big",
         "2 are too small (largest 10Gi, asked 50Gi)",
     );
-    no("no-class-unset", "2 lack an access mode");
+    no(
+        "no-class-unset",
+        "no class is set and there is no default class; 0 of 8 volumes fit: 6 have another class, 2 lack an access mode",
+    );
     no("selector-mismatch", "2 do not satisfy the selector");
     let waits = |claim, text| check(&cluster, claim, Kind::Waits, None, text);
     waits(

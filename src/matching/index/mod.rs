@@ -39,8 +39,13 @@ use std::collections::BTreeMap;
 /// volumes. A search is logarithmic too, for each set of access modes that
 /// serves the claim and, on a node, for each different node affinity that the
 /// node matches; a selector adds one step for each different set of labels that
-/// its rarest label leads to. A selector of nothing but `NotIn` and
-/// `DoesNotExist` walks in order of size until it is satisfied.
+/// its rarest label leads to.
+///
+/// Some questions cost more, up to a walk over the volumes that they concern: a
+/// selector of nothing but `NotIn` and `DoesNotExist` (in order of size, until it
+/// is satisfied); many volumes reserved for one claim; sizes beyond 64 bits of
+/// bytes; many different sets of unknown access modes; many different node
+/// affinities that no `In` leads to.
 ///
 /// ```
 /// use std::sync::Arc;

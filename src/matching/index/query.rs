@@ -34,20 +34,22 @@ pub(super) fn best_match<'a>(
         ..FindOptions::default()
     };
     let request = Request::of(claim.requested_storage());
-    let reserved = || index.reserved.for_claim(claim, &options);
-    let has_reserved = reserved().next().is_some();
+    // Of each group the reserved volume with the lowest name, in one pass.
+    let mut reserved = [None; AccessModeSet::COUNT];
+    for volume in index.reserved.for_claim(claim, &options) {
+        let set = AccessModeSet::of(volume.access_modes());
+        if let Some(first) = reserved.get_mut(set.index()) {
+            first.get_or_insert(volume);
+        }
+    }
     let open = if delay_binding {
         None
     } else {
         index.open.of_claim(claim)
     };
     for set in AccessModeSet::all().filter(serves) {
-        if has_reserved {
-            let mut in_group =
-                reserved().filter(|volume| AccessModeSet::of(volume.access_modes()) == set);
-            if let Some(volume) = in_group.next() {
-                return Ok(Some(volume));
-            }
+        if let Some(Some(volume)) = reserved.get(set.index()) {
+            return Ok(Some(volume));
         }
         let first = open.and_then(|group| first_of_set(group, set, request, selector.as_ref()));
         if let Some(slot) = first {
