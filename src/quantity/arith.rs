@@ -1,9 +1,19 @@
 use thiserror::Error;
 
 use super::decimal::{DigitBuffer, View};
-use super::{Format, Quantity, Repr};
+use super::{Format, Quantity, Repr, power_of_ten};
 
 /// Why a sum or difference was not made.
+///
+/// ```
+/// use pvbind::quantity::{ArithmeticError, Quantity};
+///
+/// let huge = Quantity::parse("1e2000000000")?;
+/// let error = huge.checked_add(&Quantity::parse("1")?).unwrap_err();
+/// assert_eq!(error, ArithmeticError::TooManyDigits);
+/// assert_eq!(error.to_string(), "the exact result has more than 1000000 digits");
+/// # Ok::<(), pvbind::quantity::ParseError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ArithmeticError {
@@ -26,12 +36,17 @@ impl Quantity {
     /// side's format, or the other's if this side is zero. It is in integer
     /// form if both are and the sum fits, at the smaller of their scales.
     ///
-    /// No allocation unless an amount is beyond 128 bits of 10^-9.
+    /// No allocation unless an amount is beyond 128 bits of 10^-9; then linear
+    /// in the digits of both sides and of the largest result.
     ///
     /// # Errors
     ///
     /// [`ArithmeticError::TooManyDigits`] for a result such as
     /// `1e2000000000 + 1`.
+    ///
+    /// # Differences from upstream
+    ///
+    /// Upstream has no such limit, and writes the exponent out.
     ///
     /// ```
     /// use pvbind::quantity::Quantity;
@@ -126,6 +141,152 @@ impl Quantity {
 }
 
 fn rescale(mantissa: i64, places: i32) -> Option<i64> {
-    let factor = 10_i64.checked_pow(u32::try_from(places).ok()?)?;
-    mantissa.checked_mul(factor)
+    mantissa.checked_mul(power_of_ten(i64::from(places))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Quantity {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn the_format_is_the_left_sides_unless_that_is_zero() {
+        for (left, right, sum) in [
+            ("1Gi", "1e9", "2073741824"),
+            ("1e9", "1Gi", "2073741824"),
+            ("0", "1Gi", "1Gi"),
+            ("0Gi", "1e9", "1e9"),
+            ("1Gi", "0e9", "1Gi"),
+        ] {
+            let (left, right) = (read(left), read(right));
+            let format = if left.is_zero() {
+                right.format()
+            } else {
+                left.format()
+            };
+            let ours = left.checked_add(&right).unwrap();
+            assert_eq!(ours.format(), format);
+            assert_eq!(ours.canonical(), sum);
+        }
+        let nothing = read("1Gi").checked_sub(&read("1073741824")).unwrap();
+        assert!(nothing.is_zero() && nothing.format() == Format::BinarySi);
+    }
+
+    #[test]
+    fn a_sum_never_keeps_the_text() {
+        for (left, right) in [("+1Gi", "0"), ("0", "+1Gi")] {
+            assert_eq!(
+                read(left).checked_add(&read(right)).unwrap().canonical(),
+                "1Gi"
+            );
+        }
+        assert_eq!(
+            read("0").checked_sub(&read("+1Gi")).unwrap().canonical(),
+            "-1Gi"
+        );
+    }
+
+    #[test]
+    fn the_form_is_big_if_a_side_is_or_the_sum_does_not_fit() {
+        let max = "9223372036854775807";
+        let limit = read("999999999999999999");
+        let mut nearly = limit.clone();
+        for _ in 0..8 {
+            nearly = nearly.checked_add(&limit).unwrap();
+        }
+        assert!(nearly.is_integer_form());
+        let exact = nearly.checked_add(&read("223372036854775816")).unwrap();
+        assert_eq!(
+            (exact.as_i64(), exact.is_integer_form()),
+            (Some(i64::MAX), true)
+        );
+        let beyond = exact.checked_add(&read("1")).unwrap();
+        assert_eq!(
+            (beyond.canonical().as_str(), beyond.is_integer_form()),
+            ("9223372036854775808", false)
+        );
+        // The smallest 64-bit number is one too many for the integer form.
+        let least = Quantity::ZERO
+            .checked_sub(&exact)
+            .unwrap()
+            .checked_sub(&read("1"))
+            .unwrap();
+        assert_eq!((least.value(), least.is_integer_form()), (i64::MIN, false));
+        assert!(!read(max).checked_sub(&read(max)).unwrap().is_integer_form());
+        assert!(
+            !read("1")
+                .checked_add(&read("1e20"))
+                .unwrap()
+                .is_integer_form()
+        );
+        assert!(
+            read("1e20")
+                .checked_add(&read("0n"))
+                .unwrap()
+                .is_integer_form()
+        );
+    }
+
+    #[test]
+    fn whole_numbers_are_held_at_the_smaller_scale() {
+        assert_eq!(
+            read("1").checked_add(&read("0m")).unwrap().as_i64(),
+            Some(1)
+        );
+        assert_eq!(
+            read("1").checked_add(&read("1000m")).unwrap().as_i64(),
+            None
+        );
+        assert_eq!(
+            read("1k").checked_add(&read("1")).unwrap().as_i64(),
+            Some(1001)
+        );
+    }
+
+    #[test]
+    fn a_result_of_a_million_digits_is_the_last() {
+        let one = read("1");
+        let digits = |exponent: &str| {
+            let sum = read(exponent).checked_add(&one);
+            sum.map(|sum| sum.canonical().len())
+        };
+        assert_eq!(digits("1e999999"), Ok(1_000_000));
+        for huge in ["1e1000000", "1e2147483647", "-1e2000000000"] {
+            assert_eq!(digits(huge), Err(ArithmeticError::TooManyDigits), "{huge}");
+        }
+        // A difference may lose its first digit: 999…9 with a million nines.
+        let less = read("1e1000000").checked_sub(&one).unwrap();
+        assert_eq!(less.canonical().len(), 1_000_000);
+        assert!(read("1e1000001").checked_sub(&one).is_err());
+        assert!(one.checked_sub(&read("1e1000001")).is_err());
+    }
+
+    #[test]
+    fn exponents_do_not_count_but_digits_do() {
+        let huge = read("1e2147483647");
+        let twice = huge.checked_add(&huge).unwrap();
+        assert_eq!(twice.canonical(), "20e2147483646");
+        assert_eq!(twice.checked_sub(&huge).unwrap(), huge);
+        assert!(huge.checked_sub(&huge).unwrap().is_zero());
+        assert_eq!(huge.checked_add(&read("0e-2147483648")).unwrap(), huge);
+        let sum = read("1e2147483646")
+            .checked_add(&read("-1e2147483640"))
+            .unwrap();
+        assert_eq!(sum.canonical(), "999999e2147483640");
+    }
+
+    #[test]
+    fn amounts_beyond_128_bits_carry_and_borrow() {
+        let (a, b) = (read("999999999999999999999999999999999999999"), read("1n"));
+        let sum = a.checked_add(&b).unwrap();
+        assert!(sum > a);
+        assert_eq!(sum.checked_sub(&a).unwrap(), b);
+        assert_eq!(a.checked_add(&read("1")).unwrap(), read("1e39"));
+        assert_eq!(read("1e39").checked_sub(&read("1")).unwrap(), a);
+        // The form follows from the amount: what fits again compares by value.
+        assert_eq!(sum.checked_sub(&a).unwrap().to_nanos(), Some(1));
+    }
 }

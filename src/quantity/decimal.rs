@@ -2,6 +2,8 @@ use std::cmp::Ordering;
 use std::fmt::{self, Write};
 use std::iter::{repeat, repeat_n};
 
+use super::digits::{length, value};
+
 /// `±digits × 10^exponent`, for amounts beyond 128 bits.
 ///
 /// One ASCII digit per byte: such amounts are rare, and everything that is
@@ -74,7 +76,7 @@ impl Decimal {
             return None;
         }
         let zeros = usize::try_from(view.exponent.saturating_add(9)).ok()?;
-        let digits = view.digits.iter().map(|digit| digit.wrapping_sub(b'0'));
+        let digits = view.digits.iter().map(|digit| value(*digit));
         digits
             .chain(repeat_n(0, zeros))
             .try_fold(0_i128, |nanos, digit| {
@@ -211,11 +213,7 @@ impl<'a> View<'a> {
     /// The digits as numbers, from the place `10^low` upwards, without end.
     fn ascending(&self, low: i64) -> impl Iterator<Item = u8> {
         let zeros = usize::try_from(self.exponent.saturating_sub(low)).unwrap_or(0);
-        let digits = self
-            .digits
-            .iter()
-            .rev()
-            .map(|digit| digit.wrapping_sub(b'0'));
+        let digits = self.digits.iter().rev().map(|digit| value(*digit));
         repeat_n(0, zeros).chain(digits).chain(repeat(0))
     }
 }
@@ -259,10 +257,6 @@ fn subtract_digits(
         .collect();
     difference.reverse();
     difference
-}
-
-fn length(digits: &[u8]) -> i64 {
-    i64::try_from(digits.len()).unwrap_or(i64::MAX)
 }
 
 /// Room for the digits of a `u128`, on the stack.

@@ -95,23 +95,24 @@ impl Quantity {
     /// Writes the amount as binary multiples or plain digits, unless it is one
     /// that prints in decimal; says whether it wrote.
     fn write_binary(&self, out: &mut impl Write) -> Result<bool, fmt::Error> {
-        let mut buffer = DigitBuffer::new();
-        let view = self.view(&mut buffer);
-        if view.exponent < 0 {
-            return Ok(false);
-        }
-        let Some(mut amount) = self.to_exact_i64() else {
-            // Beyond 64 bits, where a binary suffix would not parse back.
-            write_digits(out, &view, 0)?;
-            return Ok(true);
+        // -2^63 is beyond the cap too: `-8Ei` reads as -(2^63-1).
+        let amount = self.to_exact_i64().filter(|amount| *amount != i64::MIN);
+        let Some(mut amount) = amount else {
+            let mut buffer = DigitBuffer::new();
+            let view = self.view(&mut buffer);
+            let is_whole = view.exponent >= 0;
+            if is_whole {
+                // Beyond 64 bits, where a binary suffix would not parse back.
+                write_digits(out, &view, 0)?;
+            }
+            return Ok(is_whole);
         };
         if amount.unsigned_abs() < 1024 {
             return Ok(false);
         }
         let mut suffix = "";
         for larger in ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"] {
-            // -2^63 is beyond the cap too: `-8Ei` reads as -(2^63-1).
-            if amount % 1024 != 0 || amount == i64::MIN {
+            if amount % 1024 != 0 {
                 break;
             }
             amount /= 1024;
@@ -169,5 +170,99 @@ fn decimal_suffix(exponent: i64) -> &'static str {
         18 => "E",
         // No amount has places below 10^-9, and the limit is E.
         _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Quantity {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_text_is_kept_only_where_the_rules_say() {
+        for text in [
+            "+1Gi", "0100Mi", "5e03", "1E+3", "37.040e3", "1.", "1e0", "-07", "1.50e-1", "1001Ki",
+            "12E",
+        ] {
+            assert_eq!(read(text).canonical(), text);
+        }
+        for (text, printed) in [
+            ("78000k", "78M"),
+            ("3072Gi", "3Ti"),
+            ("1998.59", "1998590m"),
+            (".5", "500m"),
+            ("0.5", "500m"),
+            ("0Gi", "0"),
+            ("+8Ki", "8Ki"),
+            ("1.50", "1500m"),
+            ("1E4", "10e3"),
+            ("1e-1", "100e-3"),
+            ("0e5", "0"),
+            ("1000", "1k"),
+            ("512Ki", "512Ki"),
+            ("1.5Gi", "1536Mi"),
+            ("1.0001Ki", "1024102400u"),
+        ] {
+            assert_eq!(read(text).canonical(), printed, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_binary_amount_below_1024_or_with_a_fraction_prints_in_decimal() {
+        let sum = |left: &str, right: &str| read(left).checked_add(&read(right)).unwrap();
+        assert_eq!(sum("1Ki", "-1").canonical(), "1023");
+        assert_eq!(sum("1Ki", "-24").canonical(), "1k");
+        assert_eq!(sum("1Ki", "1m").canonical(), "1024001m");
+        assert_eq!(sum("1Ki", "1").canonical(), "1025");
+        assert_eq!(sum("-1Ki", "-1Ki").canonical(), "-2Ki");
+    }
+
+    #[test]
+    fn what_upstream_prints_wrongly_parses_back() {
+        assert_eq!(read("1000E").canonical(), "1000E");
+        assert_eq!(
+            read("1e30")
+                .checked_add(&read("1"))
+                .unwrap()
+                .canonical()
+                .len(),
+            31
+        );
+        let beyond = read("7Ei").checked_add(&read("7Ei")).unwrap();
+        assert_eq!(beyond.format(), Format::BinarySi);
+        assert_eq!(beyond.canonical(), "16140901064495857664");
+        assert_eq!(read(&beyond.canonical()), beyond);
+        let least = read("-8Ei").checked_sub(&read("1")).unwrap();
+        assert_eq!(least.canonical(), "-9223372036854775808");
+        assert_eq!(read(&least.canonical()), least);
+    }
+
+    #[test]
+    fn a_huge_exponent_prints_as_an_exponent() {
+        assert_eq!(read("1e2147483647").canonical(), "10e2147483646");
+        assert_eq!(read("-1e2147483646").canonical(), "-1e2147483646");
+        assert_eq!(
+            read("12345678901234567890e2147483647").canonical(),
+            "123456789012345678900e2147483646"
+        );
+    }
+
+    #[test]
+    fn a_width_pads_the_whole_text() {
+        assert_eq!(
+            format!("{:>6}|{:<6}|", read("10Gi"), read("1.5")),
+            "  10Gi|1500m |"
+        );
+        assert_eq!(format!("{:?}", read("+1Gi")), "Quantity(+1Gi)");
+    }
+
+    #[test]
+    fn equal_amounts_may_print_differently() {
+        let plus = read("+1Gi");
+        assert!(plus == read("1Gi") && !plus.same_text(&read("1Gi")));
+        assert!(read("1024Mi").same_text(&read("1Gi")));
     }
 }

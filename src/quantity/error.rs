@@ -19,6 +19,15 @@ pub struct ParseError {
 }
 
 /// The three ways in which Kubernetes refuses a quantity.
+///
+/// ```
+/// use pvbind::quantity::{ParseErrorKind, Quantity};
+///
+/// let kind = |text: &str| Quantity::parse(text).unwrap_err().kind();
+/// assert_eq!(kind("10 Gi"), ParseErrorKind::WrongFormat);
+/// assert_eq!(kind("10K"), ParseErrorKind::BadSuffix);
+/// assert_eq!(kind("Pi"), ParseErrorKind::BadNumber);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ParseErrorKind {

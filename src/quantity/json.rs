@@ -20,9 +20,13 @@ impl Serialize for Quantity {
 ///
 /// # Differences from upstream
 ///
-/// A bare number with a point or exponent is read as its shortest text, since
-/// that is all that remains of it here: `1.50` as `1.5`, and `1e3` as `1000`,
-/// which makes it [`DecimalSi`](super::Format::DecimalSi).
+/// A bare number with a point or exponent, or one beyond 64 bits, reaches this
+/// crate as a 64-bit floating-point number and is read as the shortest text of
+/// that: `1.50` as `1.5`, and `1e3` as `1000`, which makes it
+/// [`DecimalSi`](super::Format::DecimalSi). What such a number cannot hold, more
+/// than 15 digits or `1e400`, is rounded or refused before it comes here. A
+/// string is always exact, and so is every number if `serde_json` is built with
+/// its feature `arbitrary_precision`. Kubernetes itself writes only strings.
 ///
 /// ```
 /// use pvbind::quantity::Quantity;
@@ -98,6 +102,61 @@ impl<'de> Visitor<'de> for QuantityVisitor {
         match serde_json::Number::deserialize(MapAccessDeserializer::new(map)) {
             Ok(number) => self.visit_str(&number.to_string()),
             Err(_) => Err(de::Error::invalid_type(Unexpected::Map, &self)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> Result<Quantity, String> {
+        serde_json::from_str(json).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn strings_numbers_and_null_are_read() {
+        for (json, text) in [
+            (r#""10Gi""#, "10Gi"),
+            (r#""\t 10Gi\n""#, "10Gi"),
+            ("5", "5"),
+            ("-5", "-5"),
+            ("18446744073709551615", "18446744073709551615"),
+            ("0.1", "100m"),
+            ("-0.0", "0"),
+            ("1.50", "1500m"),
+            ("1e3", "1k"),
+            ("2E-3", "2m"),
+            ("null", "0"),
+        ] {
+            assert_eq!(read(json).unwrap().canonical(), text, "{json}");
+            let value: serde_json::Value = serde_json::from_str(json).unwrap();
+            let quantity: Quantity = serde_json::from_value(value).unwrap();
+            assert_eq!(quantity.canonical(), text, "{json}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_quantity_is_refused_with_its_text() {
+        assert!(
+            read(r#""1 Gi""#)
+                .unwrap_err()
+                .contains("quantity `1 Gi` has an unexpected ` `")
+        );
+        for json in [r#""""#, r#"" ""#, "true", "[]", "{}", r#"{"a": 1}"#, "[1]"] {
+            assert!(read(json).is_err(), "{json}");
+        }
+    }
+
+    #[test]
+    fn the_canonical_text_is_written() {
+        for (text, json) in [
+            ("3072Gi", r#""3Ti""#),
+            ("+1Gi", r#""+1Gi""#),
+            ("5", r#""5""#),
+        ] {
+            let quantity = Quantity::parse(text).unwrap();
+            assert_eq!(serde_json::to_string(&quantity).unwrap(), json);
         }
     }
 }

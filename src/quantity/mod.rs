@@ -51,11 +51,13 @@
 mod arith;
 mod cmp;
 mod decimal;
+mod digits;
 mod display;
 mod error;
 mod format;
 mod json;
 mod parse;
+mod suffix;
 mod value;
 
 pub use arith::ArithmeticError;
@@ -203,3 +205,23 @@ impl Default for Quantity {
 }
 
 const NANOS_PER_UNIT: i128 = 1_000_000_000;
+
+/// `10^exponent`, if it is whole and within 64 bits.
+#[inline]
+fn power_of_ten(exponent: i64) -> Option<i64> {
+    POWERS_OF_TEN.get(usize::try_from(exponent).ok()?).copied()
+}
+
+#[expect(
+    clippy::indexing_slicing,
+    reason = "indices below the length, at compile time"
+)]
+const POWERS_OF_TEN: [i64; 19] = {
+    let mut powers = [1; 19];
+    let mut exponent = 1;
+    while exponent < powers.len() {
+        powers[exponent] = powers[exponent - 1] * 10;
+        exponent += 1;
+    }
+    powers
+};

@@ -1,7 +1,7 @@
 use std::cmp::Ordering;
 
 use super::decimal::{DigitBuffer, View};
-use super::{Format, NANOS_PER_UNIT, Quantity, Repr};
+use super::{Format, NANOS_PER_UNIT, Quantity, Repr, power_of_ten};
 
 impl Quantity {
     /// The format it was written in, and prints in.
@@ -152,11 +152,16 @@ impl Quantity {
                 if mantissa == 0 {
                     return Some(0);
                 }
-                let places = u32::try_from(scale.saturating_add(9)).ok()?;
-                let factor = 10_i128.checked_pow(places)?;
                 // INVARIANT (nanos): this cannot be -2^127, which is no multiple
                 // of ten and no 64-bit number.
-                i128::from(mantissa).checked_mul(factor)
+                let places = i64::from(scale) + 9;
+                match power_of_ten(places) {
+                    Some(factor) => Some(i128::from(mantissa) * i128::from(factor)),
+                    None => {
+                        let factor = 10_i128.checked_pow(u32::try_from(places).ok()?)?;
+                        i128::from(mantissa).checked_mul(factor)
+                    }
+                }
             }
             Repr::Nanos { nanos, .. } => Some(*nanos),
             Repr::Huge(_) => None,
@@ -165,9 +170,20 @@ impl Quantity {
 
     /// The amount, if it is whole and within 64 bits, whatever the form.
     pub(super) fn to_exact_i64(&self) -> Option<i64> {
-        let nanos = self.to_nanos()?;
-        let (units, rest) = (nanos / NANOS_PER_UNIT, nanos % NANOS_PER_UNIT);
-        i64::try_from(units).ok().filter(|_| rest == 0)
+        match self.repr {
+            Repr::Scaled {
+                mantissa, scale, ..
+            } if scale < 0 => {
+                let unit = power_of_ten(-i64::from(scale))?;
+                (mantissa % unit == 0).then_some(mantissa / unit)
+            }
+            Repr::Scaled { .. } => self.as_i64(),
+            Repr::Nanos { nanos, .. } => {
+                let (units, rest) = (nanos / NANOS_PER_UNIT, nanos % NANOS_PER_UNIT);
+                i64::try_from(units).ok().filter(|_| rest == 0)
+            }
+            Repr::Huge(_) => None,
+        }
     }
 
     /// The digits of the amount, in normal form.
@@ -195,15 +211,81 @@ impl Quantity {
 }
 
 fn scaled_up(mantissa: i64, scale: i32) -> Option<i64> {
-    let scale = u32::try_from(scale).ok()?;
-    if mantissa == 0 {
+    if mantissa == 0 && scale >= 0 {
         return Some(0);
     }
-    mantissa.checked_mul(10_i64.checked_pow(scale)?)
+    mantissa.checked_mul(power_of_ten(i64::from(scale))?)
 }
 
 /// Divides by a positive number, rounding away from zero.
 pub(super) fn divide_away(amount: i128, by: i128) -> i128 {
     let (quotient, rest) = (amount / by, amount % by);
     quotient + rest.signum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Quantity {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn whole_units_and_thousandths_are_rounded_away_from_zero_and_saturated() {
+        for (text, value, milli) in [
+            ("0", 0, 0),
+            ("1n", 1, 1),
+            ("-1n", -1, -1),
+            ("1500m", 2, 1500),
+            ("-1500m", -2, -1500),
+            ("-1.5Gi", -1_610_612_736, -1_610_612_736_000),
+            ("9223372036854775807", i64::MAX, i64::MAX),
+            ("-9223372036854775808", i64::MIN, i64::MIN),
+            ("9223372036854775.807", 9_223_372_036_854_776, i64::MAX),
+            ("1e2147483647", i64::MAX, i64::MAX),
+            ("-1e2147483647", i64::MIN, i64::MIN),
+            ("0e2147483647", 0, 0),
+        ] {
+            assert_eq!(
+                (read(text).value(), read(text).milli_value()),
+                (value, milli),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_whole_number_shows_only_in_integer_form_without_places() {
+        for (text, number) in [
+            ("37.040e3", Some(37_040)),
+            ("9E", Some(9_000_000_000_000_000_000)),
+            ("10E", None),
+            ("0e2147483647", Some(0)),
+            ("0.0", None),
+            ("99000m", None),
+            ("1.00", None),
+            ("1.0Gi", None),
+            ("4140Pi", None),
+            ("-99Ti", Some(-108_851_651_149_824)),
+            ("1e2147483647", None),
+        ] {
+            assert_eq!(read(text).as_i64(), number, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_64_bit_number_can_be_made() {
+        for number in [i64::MIN, i64::MIN + 1, -1, 0, 1, i64::MAX] {
+            let quantity = Quantity::from_i64(number, Format::DecimalSi);
+            assert_eq!(quantity.value(), number);
+            assert_eq!(quantity, read(&number.to_string()));
+        }
+        assert_eq!(Quantity::from_bytes(u64::MAX), read("18446744073709551615"));
+        assert_eq!(
+            Quantity::from_bytes(u64::MAX).canonical(),
+            "18446744073709551615"
+        );
+        assert_eq!(Quantity::default(), Quantity::ZERO);
+    }
 }
