@@ -1,9 +1,10 @@
 //! Invariants, on generated inputs.
 //!
 //! - `quantity`: reading what was printed gives the same amount and text;
-//!   amounts, sums and differences agree with exact arithmetic on big
+//!   amounts, texts, sums and differences agree with exact arithmetic on big
 //!   integers; the order is total, agrees with exact arithmetic and with the
-//!   hash; nothing changes on the way through JSON.
+//!   hash; nothing changes on the way through JSON; errors are those of the
+//!   rules.
 //! - `selector`: the compiled forms answer as the plain forms do, errors
 //!   included, and both as a few lines written from the rules alone; an
 //!   explanation names exactly what fails.
@@ -22,11 +23,16 @@
 //! own or, if others can use them, in `generators`.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::indexing_slicing,
+    clippy::string_slice,
     reason = "a test fails by panicking"
 )]
 
 mod controller;
+#[path = "../support/exact.rs"]
+#[allow(dead_code, reason = "other tests use the rest of it")]
+mod exact;
 mod generators;
 mod matching;
 mod quantity;
