@@ -37,7 +37,6 @@ mod generators;
 mod matching;
 mod quantity;
 mod selector;
-
 #[path = "../support/server.rs"]
 #[allow(dead_code, reason = "other tests use the rest of it")]
 mod server;
