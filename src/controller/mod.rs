@@ -2,8 +2,8 @@
 //!
 //! | call | on | upstream (Kubernetes 1.36) |
 //! | --- | --- | --- |
-//! | [`sync_claim`] | a claim that was added, changed or enqueued | `syncClaim` |
-//! | [`sync_volume`] | a volume that was added or changed | `syncVolume` |
+//! | [`sync_claim`] | a claim that was added, changed or enqueued, or whose volume was deleted | `syncClaim` |
+//! | [`sync_volume`] | a volume that was added or changed, or whose claim was deleted | `syncVolume` |
 //! | [`begin`], then the answers to [`Next`] | an operation that a plan started | `provisionClaimOperation`, `deleteVolumeOperation`, `recycleVolumeOperation` |
 //!
 //! Each call looks at one object and a [view](crate::view::ClusterView) of the

@@ -72,7 +72,8 @@ pub struct OperationReport {
     /// The steps that were tried, in order.
     pub done: Vec<Done>,
     /// What ended the operation early, for the log: a write that failed, or a
-    /// read.
+    /// read. A backend that failed is no error here: the operation went to its
+    /// end and told about it in an event, which stands in `done`.
     pub error: Option<String>,
 }
 

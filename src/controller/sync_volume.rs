@@ -17,19 +17,25 @@ use crate::plan::{Event, EventReason, OnFailure, Plan, Step, SyncError, Verdict,
 use crate::view::{ClusterView, Held};
 
 /// What the API server said about a claim when it was asked.
+///
+/// Only an answer is evidence. A read that failed, or timed out, says nothing
+/// about the claim: taking it for "there is none" would release the volume.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimEvidence {
     /// The claim that was asked about.
     pub key: ClaimKey,
-    /// The claim; `None` if there is none.
+    /// The claim; `None` only if the API server answered that there is none
+    /// (404 Not Found). A claim of another name makes the evidence count for
+    /// nothing.
     pub claim: Option<Arc<PersistentVolumeClaim>>,
 }
 
 /// Decides what to do about a volume: call it available or bound, release and
 /// reclaim it, take it from a claim that has another, or have its claim synced.
 ///
-/// Call it when the volume was added or changed, and for every volume from time
-/// to time.
+/// Call it when the volume was added or changed, when the claim that its
+/// claimRef names was deleted, and for every volume from time to time (upstream:
+/// every 15 seconds by default).
 ///
 /// **Evidence.** A cache may be out of date, and a release loses data. So as
 /// long as the claim that the volume names is missing in the view, or is another
@@ -140,7 +146,12 @@ fn was_released(volume: &PersistentVolume) -> bool {
 }
 
 fn speaks_of(evidence: &ClaimEvidence, reference: &ObjectReference) -> bool {
-    evidence.key.name == reference.name() && evidence.key.namespace == reference.namespace()
+    let names = |namespace: &str, name: &str| {
+        namespace == reference.namespace() && name == reference.name()
+    };
+    names(&evidence.key.namespace, &evidence.key.name)
+        && (evidence.claim.as_ref())
+            .is_none_or(|claim| names(claim.metadata.namespace(), claim.metadata.name()))
 }
 
 fn be_available(draft: &mut Draft, volume: Held<'_, PersistentVolume>) -> Result<(), SyncError> {

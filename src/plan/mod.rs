@@ -31,8 +31,10 @@
 //!                 client.record(event).await;
 //!                 Ok(Written::Nothing)
 //!             }
-//!             // Enqueued claims and started operations stand in the report.
-//!             _ => Ok(Written::Nothing),
+//!             // These stand in the report.
+//!             Step::EnqueueClaim(_) | Step::Start(_) => Ok(Written::Nothing),
+//!             // A step of a later version must not count as done.
+//!             _ => unimplemented!(),
 //!         };
 //!         execution.answer(result);
 //!     }
