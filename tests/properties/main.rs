@@ -18,6 +18,10 @@
 //!   volume that is to be kept is deleted, none goes from claim to claim without
 //!   being cleared, no wish of a user is removed, no claim is bound before its
 //!   volume, no status write touches the spec.
+//! - `assignment`: the policy that chooses a pod's volumes together finds an
+//!   assignment whenever trying all does, at the same cost; it fits where the
+//!   faithful one does; another open volume never makes a node unfit for it; no
+//!   volume is given away twice; one node, many nodes and the plain form agree.
 //!
 //! To add a part: its module below, its lines here, its inputs in a file of its
 //! own or, if others can use them, in `generators`.
@@ -29,6 +33,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod assignment;
 mod controller;
 #[path = "../support/exact.rs"]
 #[allow(dead_code, reason = "other tests use the rest of it")]
