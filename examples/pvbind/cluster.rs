@@ -1,7 +1,6 @@
 //! The objects that were read.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
 use std::sync::Arc;
 
 use pvbind::api::{
@@ -10,6 +9,9 @@ use pvbind::api::{
 };
 use pvbind::matching::VolumeIndex;
 use serde_json::Value;
+
+#[path = "../common/input.rs"]
+mod input;
 
 /// Namespace and name.
 type Key = (String, String);
@@ -35,7 +37,7 @@ impl Cluster {
             return Err("standard input (`-`) is named twice".to_owned());
         }
         for file in files {
-            let (place, text) = read_text(file)?;
+            let (place, text) = input::read_text(file)?;
             let in_file = |error: &dyn std::fmt::Display| format!("{place}: {error}");
             for object in read_objects(&text).map_err(|error| in_file(&error))? {
                 cluster.add(object).map_err(|error| in_file(&error))?;
@@ -162,29 +164,5 @@ impl Cluster {
     pub fn events_of(&self, kind: &str, namespace: &str, name: &str) -> &[String] {
         let key = (kind.to_owned(), namespace.to_owned(), name.to_owned());
         self.events.get(&key).map(Vec::as_slice).unwrap_or_default()
-    }
-}
-
-/// The text of a file and how errors name it.
-fn read_text(file: &str) -> Result<(String, String), String> {
-    let (place, bytes) = if file == "-" {
-        let mut bytes = Vec::new();
-        let result = std::io::stdin().lock().read_to_end(&mut bytes);
-        ("standard input".to_owned(), result.map(|_| bytes))
-    } else {
-        (file.to_owned(), std::fs::read(file))
-    };
-    let bytes = bytes.map_err(|error| format!("{place}: {error}"))?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        format!("{place}: byte {at}: not UTF-8, expected JSON as `kubectl get … -o json` prints it")
-    })?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    match text.trim_start().chars().next() {
-        None => Err(format!("{place}: is empty, expected JSON")),
-        Some('{') => Ok((place, text.to_owned())),
-        Some(_) => Err(format!(
-            "{place}: line 1, column 1: not a JSON object, expected what `kubectl get … -o json` prints"
-        )),
     }
 }
