@@ -9,5 +9,10 @@
 mod claims;
 #[path = "../../examples/pvbind/cluster.rs"]
 mod cluster;
+mod controller;
 #[path = "../../examples/pvbind/outcome.rs"]
 mod outcome;
+#[path = "../support/server.rs"]
+mod server;
+#[path = "../support/world.rs"]
+mod world;

@@ -1,0 +1,128 @@
+//! The objects: as the API server has them, and as the controller sees them.
+
+use std::sync::Arc;
+
+use pvbind::api::{
+    ClaimKey, Node, Object, PersistentVolume, PersistentVolumeClaim, names, read_objects,
+};
+use pvbind::plan::{ApiServer as _, Done, Step, Write};
+use pvbind::view::Snapshot;
+use serde_json::json;
+
+use crate::arguments::Selection;
+use crate::input::read_text;
+use crate::server::Server;
+
+#[derive(Default)]
+pub struct Cluster {
+    pub server: Server,
+    pub snapshot: Snapshot,
+}
+
+impl Cluster {
+    pub fn read(files: &[String]) -> Result<Cluster, String> {
+        let mut cluster = Cluster::default();
+        for file in files {
+            let (place, text) = read_text(file)?;
+            let objects = read_objects(&text).map_err(|error| format!("{place}: {error}"))?;
+            for object in objects {
+                let added = cluster.add(object);
+                added.map_err(|error| format!("{place}: {error}"))?;
+            }
+        }
+        Ok(cluster)
+    }
+
+    fn add(&mut self, object: Object) -> Result<(), String> {
+        let server = &mut self.server;
+        let twice =
+            |kind, key: &dyn std::fmt::Display| Err(format!("{kind} `{key}` was given twice"));
+        match &object {
+            Object::PersistentVolume(volume) => {
+                let name = volume.name().to_owned();
+                if server.volumes.insert(name, (**volume).clone()).is_some() {
+                    return twice("PersistentVolume", &volume.name());
+                }
+            }
+            Object::PersistentVolumeClaim(claim) => {
+                let key = ClaimKey::of(claim);
+                if server
+                    .claims
+                    .insert(key.clone(), (**claim).clone())
+                    .is_some()
+                {
+                    return twice("PersistentVolumeClaim", &key);
+                }
+            }
+            _ => {}
+        }
+        self.snapshot.apply_object(object);
+        Ok(())
+    }
+
+    /// The scheduler chose a node for a claim.
+    pub fn select_node(&mut self, selection: &Selection) -> Result<(), String> {
+        let Selection { claim: key, node } = selection;
+        if self.snapshot.find::<Node>("", node).is_none() {
+            return Err(format!("--select-node: there is no node `{node}`"));
+        }
+        let claim = self.server.claims.get_mut(key);
+        let claim = claim.ok_or_else(|| format!("--select-node: there is no claim `{key}`"))?;
+        claim.metadata.set_annotation(names::SELECTED_NODE, node);
+        self.snapshot.apply(Arc::new(claim.clone()));
+        Ok(())
+    }
+
+    /// Lets the view follow what was written.
+    pub fn follow(&mut self, done: &Done) {
+        let Step::Write { write, .. } = &done.step else {
+            return;
+        };
+        match write {
+            Write::Claim(change) | Write::ClaimStatus(change) => {
+                if let Some(claim) = self.server.claims.get(&ClaimKey::of(&change.to)) {
+                    self.snapshot.apply(Arc::new(claim.clone()));
+                }
+            }
+            Write::Volume(change) | Write::VolumeStatus(change) => self.follow_volume(&change.to),
+            Write::CreateVolume { volume, .. } => self.follow_volume(volume),
+            Write::DeleteVolume(volume) => self.follow_volume(volume),
+            _ => {}
+        }
+    }
+
+    fn follow_volume(&mut self, volume: &PersistentVolume) {
+        match self.server.volumes.get(volume.name()) {
+            Some(volume) => self.snapshot.apply(Arc::new(volume.clone())),
+            None => self.snapshot.delete(volume),
+        };
+    }
+
+    /// A CSI driver's provisioner makes a volume for a claim; `None` if it did
+    /// so before.
+    pub fn make_volume(&mut self, driver: &str, claim: &PersistentVolumeClaim) -> Option<String> {
+        let class = self
+            .snapshot
+            .find::<pvbind::api::StorageClass>("", claim.class_name());
+        let (metadata, spec) = (&claim.metadata, &claim.spec);
+        let name = format!("pvc-{}", metadata.uid());
+        let storage = spec
+            .resources
+            .requests
+            .as_ref()
+            .and_then(|requests| requests.storage.as_ref());
+        let volume = json!({
+            "metadata": {"name": name, "annotations": {names::PROVISIONED_BY: driver},
+                "finalizers": [names::EXTERNAL_PROVISIONER_FINALIZER]},
+            "spec": {"capacity": {"storage": storage}, "accessModes": spec.access_modes,
+                "volumeMode": spec.volume_mode, "storageClassName": claim.class_name(),
+                "persistentVolumeReclaimPolicy": class.and_then(|class| class.reclaim_policy.clone()),
+                "claimRef": pvbind::binding::claim_reference(claim),
+                "csi": {"driver": driver, "volumeHandle": name}},
+            "status": {"phase": "Pending"}});
+        let volume = serde_json::from_value(volume).ok()?;
+        let volume = self.server.create_volume(&volume).ok()?;
+        self.snapshot.apply(Arc::new(volume));
+        Some(name)
+    }
+}
