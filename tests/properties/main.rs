@@ -46,4 +46,5 @@ mod selector;
 #[allow(dead_code, reason = "other tests use the rest of it")]
 mod server;
 #[path = "../support/world.rs"]
+#[allow(dead_code, reason = "the fuzz target uses the rest of it")]
 mod world;

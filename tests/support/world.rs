@@ -24,11 +24,11 @@ use pvbind::api::{
     PersistentVolumeReclaimPolicy as Policy, Pod, StorageClass, names,
 };
 use pvbind::controller::{
-    Backend, ClaimEvidence, Config, DeleteError, ProvisionRequest, run_operation, sync_claim,
-    sync_volume,
+    Backend, ClaimEvidence, Config, DeleteError, Next, ProvisionRequest, begin, run_operation,
+    sync_claim, sync_volume,
 };
 use pvbind::plan::{
-    ApiError, ApiErrorKind, ApiServer, Change, Event, Operation, Plan, Step, Verdict, Write,
+    ApiError, ApiErrorKind, ApiServer, Change, End, Event, Operation, Plan, Step, Verdict, Write,
     carry_out,
 };
 use pvbind::view::Snapshot;
@@ -80,6 +80,8 @@ pub(crate) struct World {
     pub(crate) writes: usize,
     /// The writes that were asked for.
     pub(crate) attempts: usize,
+    /// If set, operations are not run but put here.
+    pub(crate) held: Option<Vec<Operation>>,
     /// The claims that were enqueued, each as often as it was.
     pub(crate) enqueued: Vec<ClaimKey>,
     /// Whether the cache is as new as the server; set by [`World::refresh`].
@@ -206,7 +208,10 @@ impl World {
             self.refresh();
         }
         for operation in operations {
-            self.run(operation);
+            match &mut self.held {
+                Some(held) => held.push(operation),
+                None => self.run(operation),
+            }
         }
     }
 
@@ -233,6 +238,70 @@ impl World {
         if self.is_fresh {
             self.refresh();
         }
+    }
+
+    /// The first plan of an operation, carried out; what it waits for then.
+    pub(crate) fn begin(&mut self, operation: Operation) -> Option<Next> {
+        let plan = begin(&self.config, operation);
+        self.carry_out_part(plan)
+    }
+
+    /// Answers what an operation waits for; what it waits for next.
+    pub(crate) fn answer(&mut self, next: Next, answers: &Answers) -> Option<Next> {
+        let (config, view) = (&self.config, &self.snapshot);
+        let plan = match next {
+            Next::AfterWrite(next) => next.proceed(),
+            Next::ReadVolume(next) => {
+                let volume = self.server.volumes.get(next.name()).cloned();
+                next.answer(config, view, volume)
+            }
+            Next::StartProvisioner(next) => match &answers.start {
+                Ok(()) => next.started(view),
+                Err(message) => next.cannot_start(message),
+            },
+            Next::Provision(next) => match &answers.provision {
+                Ok(()) => {
+                    let volume = made(&next.request());
+                    next.provisioned(volume)
+                }
+                Err(message) => next.failed(message),
+            },
+            Next::CleanUp(next) => match &answers.delete {
+                Ok(()) => next.deleted(),
+                Err(DeleteError::CannotStart(message)) => next.cannot_start(message),
+                Err(error) => next.failed(&error.to_string()),
+            },
+            Next::Delete(next) => match &answers.delete {
+                Ok(()) => next.deleted(),
+                Err(DeleteError::CannotStart(message)) => next.cannot_start(message),
+                Err(DeleteError::InUse(message)) => next.in_use(message),
+                Err(error) => next.failed(&error.to_string()),
+            },
+            Next::Recycle(next) => match &answers.recycle {
+                Ok(()) => next.recycled(),
+                Err(message) => next.failed(message),
+            },
+            _ => return None,
+        };
+        self.carry_out_part(plan)
+    }
+
+    fn carry_out_part(&mut self, plan: Plan<Next>) -> Option<Next> {
+        let report = carry_out(&mut self.watched(), plan);
+        if self.is_fresh {
+            self.refresh();
+        }
+        let End::Finished(next) = report.end else {
+            return None;
+        };
+        if let Next::Delete(next) = &next {
+            let stored = self.server.volumes.get(next.volume().name()).unwrap();
+            assert!(
+                may_be_deleted(stored),
+                "a kept volume is to be deleted: {stored:?}"
+            );
+        }
+        (next != Next::Finished).then_some(next)
     }
 
     fn watched(&mut self) -> Watched<'_> {
@@ -478,6 +547,18 @@ impl ApiServer for Watched<'_> {
     }
 }
 
+/// The volume that the backend makes.
+fn made(request: &ProvisionRequest) -> PersistentVolume {
+    let spec = &request.claim.spec;
+    let requests = spec.resources.requests.as_ref();
+    let storage = requests.and_then(|requests| requests.storage.as_ref());
+    serde_json::from_value(json!({"spec": {
+        "capacity": {"storage": storage}, "accessModes": spec.access_modes,
+        "volumeMode": spec.volume_mode, "hostPath": {"path": "/made"},
+        "persistentVolumeReclaimPolicy": request.class.reclaim_policy}}))
+    .unwrap()
+}
+
 /// In-tree plugins that answer as they were told.
 struct Plugins {
     answers: Answers,
@@ -492,14 +573,7 @@ impl Backend for Plugins {
 
     fn provision(&mut self, request: &ProvisionRequest) -> Result<PersistentVolume, String> {
         self.answers.provision.clone()?;
-        let spec = &request.claim.spec;
-        let requests = spec.resources.requests.as_ref();
-        let storage = requests.and_then(|requests| requests.storage.as_ref());
-        Ok(serde_json::from_value(json!({"spec": {
-            "capacity": {"storage": storage}, "accessModes": spec.access_modes,
-            "volumeMode": spec.volume_mode, "hostPath": {"path": "/made"},
-            "persistentVolumeReclaimPolicy": request.class.reclaim_policy}}))
-        .unwrap())
+        Ok(made(request))
     }
 
     fn delete(&mut self, _: &str, volume: &PersistentVolume) -> Result<(), DeleteError> {
