@@ -64,6 +64,9 @@ impl<'a> Unmet<'a> {
     }
 
     /// The same reason, borrowing nothing.
+    ///
+    /// Copies the requirement and the value found, so that many reasons about
+    /// one label hold as many copies of its value.
     pub fn into_owned(self) -> Unmet<'static> {
         match self {
             Unmet::Label { requirement, found } => Unmet::Label {
@@ -78,19 +81,21 @@ impl<'a> Unmet<'a> {
     }
 }
 
+/// A value found that is longer than any that Kubernetes admits is cut, so that
+/// many reasons about one label stay readable.
 impl fmt::Display for Unmet<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Unmet::Label {
                 requirement,
                 found: Some(found),
-            } => write!(f, "`{requirement}` fails: the label is `{found}`"),
+            } => write!(f, "`{requirement}` fails: the label is `{}`", Short(found)),
             Unmet::Label {
                 requirement,
                 found: None,
             } => write!(f, "`{requirement}` fails: there is no such label"),
             Unmet::Field { requirement, found } => {
-                write!(f, "`{requirement}` fails: the field is `{found}`")
+                write!(f, "`{requirement}` fails: the field is `{}`", Short(found))
             }
         }
     }
@@ -144,5 +149,51 @@ impl fmt::Display for TermOutcome<'_> {
                 Ok(())
             }
         }
+    }
+}
+
+/// A text of which at most about [`SHOWN`] bytes are shown.
+struct Short<'a>(&'a str);
+
+/// The length of the longest name that Kubernetes admits.
+const SHOWN: usize = 253;
+
+impl fmt::Display for Short<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut ends = SHOWN..SHOWN + 4;
+        let end = ends.find(|&end| self.0.is_char_boundary(end));
+        match end.and_then(|end| self.0.get(..end)) {
+            Some(start) if start.len() < self.0.len() => write!(f, "{start}…"),
+            _ => f.write_str(self.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use crate::selector::CompiledNodeSelector;
+
+    #[test]
+    fn a_value_longer_than_any_name_is_cut_in_the_text_alone() {
+        let written = serde_json::from_str(
+            r#"{"nodeSelectorTerms": [{"matchExpressions": [
+                {"key": "zone", "operator": "DoesNotExist"}]}]}"#,
+        );
+        let selector = CompiledNodeSelector::compile(&written.unwrap());
+        let name = "n".repeat(253);
+        let labels = BTreeMap::from([("zone", name.as_str())]);
+        assert_eq!(
+            selector.explain(&labels, None)[0].to_string(),
+            format!("`!zone` fails: the label is `{name}`")
+        );
+        let long = "é".repeat(1000);
+        let labels = BTreeMap::from([("zone", long.as_str())]);
+        let outcomes = selector.explain(&labels, None);
+        assert_eq!(
+            outcomes[0].to_string(),
+            format!("`!zone` fails: the label is `{}…`", "é".repeat(127))
+        );
     }
 }

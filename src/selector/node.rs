@@ -1,6 +1,7 @@
 //! Node selectors, compiled.
 
 use super::parse::{NODE_OPERATORS, Parser};
+use super::requirement::NumberMemo;
 use super::{CompiledTerm, Labels, SelectorError, TermOutcome};
 use crate::api::{NodeSelector, NodeSelectorTerm};
 
@@ -78,8 +79,9 @@ impl CompiledNodeSelector {
     /// Whether a node with these labels matches. `matchFields` are compared
     /// only if a name is given that is not empty.
     ///
-    /// Allocates nothing, not even for an error. Costs one look-up for each
-    /// requirement, up to the term that matches.
+    /// Allocates nothing, not even for an error, as long as the labels are no
+    /// longer than Kubernetes admits. Costs one look-up for each requirement, up
+    /// to the term that matches.
     ///
     /// # Errors
     /// No term matches, and some term has a mistake. The error lists the
@@ -89,11 +91,9 @@ impl CompiledNodeSelector {
         labels: &(impl Labels + ?Sized),
         node_name: Option<&str>,
     ) -> Result<bool, &SelectorError> {
-        if self
-            .terms
-            .iter()
-            .any(|term| term.matches(labels, node_name))
-        {
+        let mut numbers = NumberMemo::default();
+        let mut terms = self.terms.iter();
+        if terms.any(|term| term.matches_with(labels, node_name, &mut numbers)) {
             return Ok(true);
         }
         self.error.as_ref().map_or(Ok(false), Err)
@@ -106,9 +106,10 @@ impl CompiledNodeSelector {
         labels: &'a (impl Labels + ?Sized),
         node_name: Option<&'a str>,
     ) -> Vec<TermOutcome<'a>> {
+        let mut numbers = NumberMemo::default();
         self.terms
             .iter()
-            .map(|term| term.explain(labels, node_name))
+            .map(|term| term.explain_with(labels, node_name, &mut numbers))
             .collect()
     }
 
@@ -221,6 +222,27 @@ mod tests {
             );
         }
         assert_eq!(compare("Gt", "5").matches(&Map::new(), None), Ok(false));
+    }
+
+    #[test]
+    fn a_number_longer_than_a_label_may_be_is_still_read() {
+        let (seven, eight) = ("0".repeat(100) + "7", "0".repeat(100) + "8");
+        let selector = compile(json!([
+            {"matchExpressions": [
+                {"key": "a", "operator": "Gt", "values": ["7"]},
+                {"key": "a", "operator": "Lt", "values": ["9"]}]},
+            {"matchExpressions": [
+                {"key": "a", "operator": "Lt", "values": ["8"]},
+                {"key": "b", "operator": "Gt", "values": ["7"]},
+                {"key": "b", "operator": "Gt", "values": ["8"]}]},
+        ]));
+        let labels = BTreeMap::from([("a", seven.as_str()), ("b", eight.as_str())]);
+        assert_eq!(selector.matches(&labels, None), Ok(false));
+        let outcomes = selector.explain(&labels, None);
+        assert!(outcomes[0].to_string().starts_with("`a>7` fails"));
+        assert!(outcomes[1].to_string().starts_with("`b>8` fails"));
+        let labels = BTreeMap::from([("a", eight.as_str())]);
+        assert_eq!(selector.matches(&labels, None), Ok(true));
     }
 
     #[test]

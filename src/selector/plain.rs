@@ -3,10 +3,8 @@
 //! Each follows the rule from top to bottom, on the selector as it is written.
 //! The compiled forms are tested against them.
 
-use std::collections::BTreeMap;
-
 use super::parse::Written;
-use super::requirement::{NODE_NAME_FIELD, read_integer};
+use super::requirement::{NODE_NAME_FIELD, NumberMemo, read_integer};
 use super::{CompiledLabelSelector, CompiledNodeSelector, CompiledTopology, Labels, SelectorError};
 use crate::api::{LabelSelector, NodeSelector, TopologySelectorTerm, VolumeNodeAffinity};
 
@@ -72,13 +70,13 @@ pub fn node_selector_matches(
     let node_name = node_name.unwrap_or_default();
     let compiled = CompiledNodeSelector::compile(selector);
     let terms = selector.node_selector_terms.iter().flatten();
+    let mut numbers = NumberMemo::default();
     for (term, checked) in terms.zip(compiled.terms()) {
         let expressions = term.match_expressions.as_deref().unwrap_or_default();
         let fields = term.match_fields.as_deref().unwrap_or_default();
         if checked.error().is_some() || (expressions.is_empty() && fields.is_empty()) {
             continue;
         }
-        let mut numbers = BTreeMap::new();
         let labels_hold = expressions
             .iter()
             .all(|written| node_expression_holds(written.into(), labels, &mut numbers));
@@ -179,19 +177,17 @@ fn expression_holds(written: Written<'_>, labels: &(impl Labels + ?Sized)) -> bo
     }
 }
 
-/// Whether a label satisfies an expression of a node selector. `numbers` holds
-/// what labels read as, so that none is read twice.
+/// Whether a label satisfies an expression of a node selector.
 fn node_expression_holds<'a>(
     written: Written<'a>,
     labels: &(impl Labels + ?Sized),
-    numbers: &mut BTreeMap<&'a str, Option<i64>>,
+    numbers: &mut NumberMemo<'a>,
 ) -> bool {
     if !matches!(written.operator, "Gt" | "Lt") {
         return expression_holds(written, labels);
     }
-    let number = *numbers
-        .entry(written.key)
-        .or_insert_with(|| read_integer(labels.label(written.key)?));
+    let found = labels.label(written.key);
+    let number = found.and_then(|found| numbers.number(written.key, found));
     let bound = written.values.first().and_then(|value| read_integer(value));
     match (number, bound) {
         (Some(number), Some(bound)) if written.operator == "Gt" => number > bound,

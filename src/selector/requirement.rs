@@ -1,7 +1,9 @@
 //! One requirement of a selector, already checked.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
+use super::syntax::NAME_LIMIT;
 use super::{Labels, Unmet};
 
 /// A condition on one label.
@@ -128,8 +130,8 @@ impl Requirement {
     /// Whether a label with this value, or its absence, satisfies the
     /// condition.
     pub(super) fn holds_for<'a>(
-        &self,
-        found: Option<&'a str>,
+        &'a self,
+        found: Option<&str>,
         numbers: &mut NumberMemo<'a>,
     ) -> bool {
         match (&self.condition, found) {
@@ -137,10 +139,12 @@ impl Requirement {
             (Condition::In(values), Some(found)) => is_listed(values, found),
             (Condition::NotIn(values), Some(found)) => !is_listed(values, found),
             (Condition::Gt { bound, .. }, Some(found)) => {
-                numbers.number(found).is_some_and(|number| number > *bound)
+                let number = numbers.number(&self.key, found);
+                number.is_some_and(|number| number > *bound)
             }
             (Condition::Lt { bound, .. }, Some(found)) => {
-                numbers.number(found).is_some_and(|number| number < *bound)
+                let number = numbers.number(&self.key, found);
+                number.is_some_and(|number| number < *bound)
             }
             (Condition::Exists, found) => found.is_some(),
             (Condition::DoesNotExist, found) => found.is_none(),
@@ -253,26 +257,23 @@ pub(super) fn read_integer(text: &str) -> Option<i64> {
     text.parse().ok()
 }
 
-/// Remembers the number that the label's value last asked for reads as.
+/// Remembers what labels read as that are longer than a label may be.
 ///
-/// Requirements are in order of their keys, so all that look at one label
-/// follow each other. Without this, many requirements on one label with an
-/// endless run of zeros would cost their number times its length.
+/// A hostile label is an endless run of zeros before its number. Without this,
+/// many requirements on it would cost their number times its length. A label
+/// within the limits is read each time, and nothing is allocated.
 #[derive(Default)]
 pub(super) struct NumberMemo<'a> {
-    last: Option<(&'a str, Option<i64>)>,
+    long: BTreeMap<&'a str, Option<i64>>,
 }
 
 impl<'a> NumberMemo<'a> {
-    fn number(&mut self, text: &'a str) -> Option<i64> {
-        match self.last {
-            Some((last, number)) if std::ptr::eq(last, text) => number,
-            _ => {
-                let number = read_integer(text);
-                self.last = Some((text, number));
-                number
-            }
+    /// What the value `text` of the label `key` reads as.
+    pub(super) fn number(&mut self, key: &'a str, text: &str) -> Option<i64> {
+        if text.len() <= NAME_LIMIT {
+            return read_integer(text);
         }
+        *self.long.entry(key).or_insert_with(|| read_integer(text))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// The most bytes that a label's name or value may have.
-const NAME_LIMIT: usize = 63;
+pub(super) const NAME_LIMIT: usize = 63;
 
 /// The most bytes that the prefix of a label key may have.
 const PREFIX_LIMIT: usize = 253;

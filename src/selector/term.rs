@@ -69,15 +69,26 @@ impl CompiledTerm {
     /// Whether the term matches a node. Fields are not compared without a node
     /// name. A term with a mistake, and an empty one, match nothing.
     ///
-    /// Allocates nothing. Costs one look-up for each requirement, up to the
-    /// first that fails.
+    /// Allocates nothing, as long as the labels are no longer than Kubernetes
+    /// admits. Costs one look-up for each requirement, up to the first that
+    /// fails.
     pub fn matches(&self, labels: &(impl Labels + ?Sized), node_name: Option<&str>) -> bool {
-        let mut numbers = NumberMemo::default();
+        self.matches_with(labels, node_name, &mut NumberMemo::default())
+    }
+
+    /// As [`matches`](Self::matches), for one of several terms on one node.
+    pub(super) fn matches_with<'a>(
+        &'a self,
+        labels: &(impl Labels + ?Sized),
+        node_name: Option<&str>,
+        numbers: &mut NumberMemo<'a>,
+    ) -> bool {
         self.error.is_none()
             && !self.is_empty()
-            && self.requirements.iter().all(|requirement| {
-                requirement.holds_for(labels.label(requirement.key()), &mut numbers)
-            })
+            && self
+                .requirements
+                .iter()
+                .all(|requirement| requirement.holds_for(labels.label(requirement.key()), numbers))
             && given(node_name).is_none_or(|name| self.fields.iter().all(|field| field.holds(name)))
     }
 
@@ -87,17 +98,26 @@ impl CompiledTerm {
         labels: &'a (impl Labels + ?Sized),
         node_name: Option<&'a str>,
     ) -> TermOutcome<'a> {
+        self.explain_with(labels, node_name, &mut NumberMemo::default())
+    }
+
+    /// As [`explain`](Self::explain), for one of several terms on one node.
+    pub(super) fn explain_with<'a>(
+        &'a self,
+        labels: &'a (impl Labels + ?Sized),
+        node_name: Option<&'a str>,
+        numbers: &mut NumberMemo<'a>,
+    ) -> TermOutcome<'a> {
         if let Some(error) = &self.error {
             return TermOutcome::Invalid(Cow::Borrowed(error));
         }
         if self.is_empty() {
             return TermOutcome::Empty;
         }
-        let mut numbers = NumberMemo::default();
         let mut unmet: Vec<_> = self
             .requirements
             .iter()
-            .filter_map(|requirement| requirement.unmet(labels, &mut numbers))
+            .filter_map(|requirement| requirement.unmet(labels, numbers))
             .collect();
         if let Some(name) = given(node_name) {
             unmet.extend(self.fields.iter().filter_map(|field| field.unmet(name)));
