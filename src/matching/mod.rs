@@ -33,6 +33,7 @@ mod search;
 pub use search::find_best_match_for_claim;
 
 mod index;
+pub(crate) use index::LayeredReach;
 pub use index::{ClaimSearch, LayeredNode, LayeredSearch, NodeLabels, VolumeIndex, VolumeLayers};
 
 mod report;

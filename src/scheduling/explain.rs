@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::pools::{Pool, PoolTopology};
 use super::provision::has_provisioner;
-use super::search::{BoundClaim, ToProvision};
+use super::search::{BoundClaim, Shared, ToProvision};
 use super::{Obstacle, PodSearch, PoolOutcome, PoolReport, ProvisionRefusal};
 use crate::api::{ClaimKey, Node};
 use crate::selector::TermOutcome;
@@ -64,15 +64,15 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
             obstacles.extend(elsewhere);
             return obstacles;
         }
-        match self.search_volumes(&self.layers.node(labels)) {
-            Ok((_, missed)) => {
-                obstacles.extend(missed.iter().filter_map(|missed| {
+        match self.search_volumes(node, &mut Shared::default()) {
+            Ok(chosen) => {
+                obstacles.extend(self.missed(&chosen).filter_map(|missed| {
                     Some(Obstacle::NoVolume {
                         claim: ClaimKey::of(missed.claim),
                         candidates: missed
                             .was_searched
                             .then(|| self.candidates(missed.claim).len()),
-                        refusal: self.refusal(missed, labels)?,
+                        refusal: self.refusal(&missed, labels)?,
                     })
                 }));
                 obstacles

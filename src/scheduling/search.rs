@@ -1,5 +1,6 @@
 //! One node and many: the fast forms.
 
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use super::{
     UnfitReasons,
 };
 use crate::api::{Node, PersistentVolume, PersistentVolumeClaim, names};
-use crate::matching::{FindError, LayeredNode, LayeredSearch, VolumeLayers};
+use crate::matching::{FindError, LayeredNode, LayeredReach, LayeredSearch, VolumeLayers};
 use crate::selector::CompiledNodeSelector;
 use crate::view::{Held, SchedulingView};
 
@@ -127,6 +128,8 @@ pub(super) struct BoundClaim<'a> {
 pub(super) struct DelayedClaim<'a> {
     pub(super) claim: &'a Arc<PersistentVolumeClaim>,
     pub(super) search: Result<LayeredSearch<'a, 'a>, FindError>,
+    /// The place of the first claim that reaches the same volumes.
+    reach: usize,
     /// Its place among the classes.
     pub(super) class: usize,
 }
@@ -166,6 +169,7 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
         }
         let size = |delayed: &DelayedClaim<'a>| delayed.claim.requested_storage();
         search.open.sort_by(|a, b| size(a).cmp(size(b)));
+        search.share_reach();
         search
     }
 
@@ -174,6 +178,26 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
     /// # Errors
     /// The node has no answer.
     pub fn on_node(&self, node: &Node) -> Result<PodVolumes, FindVolumesError> {
+        self.on_one_of(node, &mut Shared::default())
+    }
+
+    /// What each of these nodes offers: see [`find_pod_volumes_on_nodes`].
+    pub fn on_nodes<'n>(
+        &self,
+        nodes: impl IntoIterator<Item = &'n Node>,
+    ) -> Vec<Result<PodVolumes, FindVolumesError>> {
+        let mut shared = Shared::default();
+        let nodes = nodes.into_iter();
+        nodes
+            .map(|node| self.on_one_of(node, &mut shared))
+            .collect()
+    }
+
+    fn on_one_of(
+        &self,
+        node: &Node,
+        shared: &mut Shared<'a>,
+    ) -> Result<PodVolumes, FindVolumesError> {
         let mut volumes = PodVolumes {
             reasons: self.bound_reasons(node),
             ..PodVolumes::default()
@@ -182,22 +206,23 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
             volumes.reasons.insert(UnfitReason::NoVolume);
             return Ok(volumes);
         }
-        let prepared = self.layers.node(node.metadata.labels());
-        let (bindings, missed) = self.search_volumes(&prepared)?;
-        volumes.static_bindings = bindings;
+        let chosen = self.search_volumes(node, shared)?;
+        let found = chosen.iter().flatten().count();
+        volumes.static_bindings.reserve_exact(found);
+        for (delayed, volume) in self.open.iter().zip(&chosen) {
+            if let Some(volume) = volume {
+                volumes.static_bindings.push(StaticBinding {
+                    claim: Arc::clone(delayed.claim),
+                    volume: Arc::clone(volume),
+                });
+            }
+        }
+        let missed: Vec<_> = self.missed(&chosen).collect();
         match self.provision(&missed, node)? {
             Ok(provisions) => volumes.dynamic_provisions = provisions,
             Err(reason) => volumes.reasons.insert(reason),
         }
         Ok(volumes)
-    }
-
-    /// What each of these nodes offers: see [`find_pod_volumes_on_nodes`].
-    pub fn on_nodes<'n>(
-        &self,
-        nodes: impl IntoIterator<Item = &'n Node>,
-    ) -> Vec<Result<PodVolumes, FindVolumesError>> {
-        nodes.into_iter().map(|node| self.on_node(node)).collect()
     }
 
     /// The volumes among which one for a claim is looked for: all of its class,
@@ -234,6 +259,7 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
             None => self.open.push(DelayedClaim {
                 claim,
                 search: self.layers.search(claim, self.vac_enabled),
+                reach: 0,
                 class,
             }),
         }
@@ -259,32 +285,76 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
         selected.filter(|selected| selected.node != node.metadata.name())
     }
 
-    /// The volumes that are found, smallest claim first, and what must be
-    /// provisioned, in order.
-    pub(super) fn search_volumes<'s>(
-        &'s self,
-        node: &LayeredNode<'_>,
-    ) -> Result<(Vec<StaticBinding>, Vec<ToProvision<'s, 'a>>), FindVolumesError> {
-        let mut bindings = Vec::new();
-        let mut missed = Vec::new();
-        for selected in &self.selected {
-            missed.extend(self.to_provision(selected.claim, selected.class, false));
+    /// Lets claims that reach the same volumes share the work of finding out.
+    fn share_reach(&mut self) {
+        let shared: Vec<usize> = (self.open.iter().enumerate())
+            .map(|(place, delayed)| {
+                let same = |earlier: &DelayedClaim<'a>| {
+                    let searches = (earlier.search.as_ref())
+                        .ok()
+                        .zip(delayed.search.as_ref().ok());
+                    searches.is_some_and(|(earlier, search)| search.reaches_the_same(earlier))
+                };
+                let earlier = self.open.iter().take(place).position(same);
+                earlier.unwrap_or(place)
+            })
+            .collect();
+        for (delayed, reach) in self.open.iter_mut().zip(shared) {
+            delayed.reach = reach;
         }
-        let mut excluded: Vec<&str> = Vec::new();
-        for delayed in &self.open {
+    }
+
+    /// The volumes that each open claim finds on a node, in order.
+    pub(super) fn search_volumes(
+        &self,
+        node: &Node,
+        shared: &mut Shared<'a>,
+    ) -> Result<Chosen<'a>, FindVolumesError> {
+        let prepared = self.layers.node(node.metadata.labels());
+        let mut reaches: Vec<LayeredReach<'a>> = Vec::new();
+        let mut places: Vec<usize> = Vec::new();
+        for (place, delayed) in self.open.iter().enumerate() {
             let search = delayed.search.as_ref().map_err(Clone::clone)?;
-            match search.on_node(node, &excluded) {
-                Some(volume) => {
-                    excluded.push(volume.name());
-                    bindings.push(StaticBinding {
-                        claim: Arc::clone(delayed.claim),
-                        volume: Arc::clone(volume),
-                    });
-                }
-                None => missed.extend(self.to_provision(delayed.claim, delayed.class, true)),
+            if delayed.reach == place {
+                places.push(reaches.len());
+                reaches.push(search.reach(&prepared));
+            } else {
+                places.push(places.get(delayed.reach).copied().unwrap_or_default());
             }
         }
-        Ok((bindings, missed))
+        let key = shared.key_of(self, &prepared, &reaches);
+        if let Some(chosen) = key.as_ref().and_then(|key| shared.chosen.get(key)) {
+            return Ok(chosen.clone());
+        }
+        let mut chosen = Chosen::with_capacity(self.open.len());
+        for (delayed, place) in self.open.iter().zip(places) {
+            let is_free = |volume: &Arc<PersistentVolume>| {
+                let mut taken = chosen.iter().flatten();
+                taken.all(|taken| !Arc::ptr_eq(taken, volume))
+            };
+            let search = delayed.search.as_ref().ok().zip(reaches.get(place));
+            let found = search.and_then(|(search, reach)| search.find(&prepared, reach, is_free));
+            chosen.push(found);
+        }
+        if let Some(key) = key {
+            shared.chosen.insert(key, chosen.clone());
+        }
+        Ok(chosen)
+    }
+
+    /// What must be provisioned, in order, when these volumes were chosen.
+    pub(super) fn missed<'s>(
+        &'s self,
+        chosen: &'s Chosen<'a>,
+    ) -> impl Iterator<Item = ToProvision<'s, 'a>> {
+        let selected = self.selected.iter();
+        let selected = selected
+            .filter_map(|selected| self.to_provision(selected.claim, selected.class, false));
+        let open = self.open.iter().zip(chosen);
+        selected.chain(
+            open.filter(|(_, chosen)| chosen.is_none())
+                .filter_map(|(delayed, _)| self.to_provision(delayed.claim, delayed.class, true)),
+        )
     }
 
     pub(super) fn to_provision<'s>(
@@ -318,8 +388,48 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
     }
 }
 
+/// The volume that was found for each open claim, in order.
+pub(super) type Chosen<'a> = Vec<Option<&'a Arc<PersistentVolume>>>;
+
+/// What nodes that reach the same volumes share, as far as it takes long to
+/// find.
+#[derive(Default)]
+pub(super) struct Shared<'a> {
+    chosen: HashMap<Vec<usize>, Chosen<'a>>,
+}
+
+impl<'a> Shared<'a> {
+    /// A search among fewer volumes is as fast as finding its answer here.
+    const WORTH_SHARING: usize = 64;
+
+    /// What a node's answer depends on, if the answer is worth sharing.
+    fn key_of<V: ?Sized>(
+        &self,
+        search: &PodSearch<'a, V>,
+        node: &LayeredNode<'_>,
+        reaches: &[LayeredReach<'a>],
+    ) -> Option<Vec<usize>> {
+        if reaches.iter().map(LayeredReach::len).sum::<usize>() < Self::WORTH_SHARING {
+            return None;
+        }
+        let mut key = Vec::new();
+        for reach in reaches {
+            key.extend(reach.addresses());
+            // An end, so that no two lists of reaches read the same.
+            key.push(0);
+        }
+        let searches = search
+            .open
+            .iter()
+            .filter_map(|delayed| delayed.search.as_ref().ok());
+        let reserved = searches.flat_map(|search| search.reserved_reachable(node));
+        key.extend(reserved.map(usize::from));
+        Some(key)
+    }
+}
+
 impl BoundClaim<'_> {
-    fn refusal(&self, labels: &std::collections::BTreeMap<String, String>) -> Option<UnfitReason> {
+    fn refusal(&self, labels: &BTreeMap<String, String>) -> Option<UnfitReason> {
         if self.volume.is_none() {
             return Some(UnfitReason::VolumeMissing);
         }

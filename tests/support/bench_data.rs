@@ -12,8 +12,14 @@ use pvbind::quantity::Quantity;
 /// N volumes from a fixed seed: half bound to other claims, 8 classes, sizes
 /// 1Gi to 1000Gi, ReadWriteOnce, each pinned to one of 1000 hosts.
 pub fn bench_volumes(n: usize) -> Vec<PersistentVolume> {
+    bench_volumes_on(n, 1000)
+}
+
+/// The same, on another number of hosts.
+pub fn bench_volumes_on(n: usize, hosts: u64) -> Vec<PersistentVolume> {
     let mut random = Random(0x9E37_79B9_7F4A_7C15);
-    (0..n).map(|i| bench_volume(i, &mut random)).collect()
+    let volumes = (0..n).map(|i| bench_volume(i, hosts, &mut random));
+    volumes.collect()
 }
 
 /// ReadWriteOnce, of the class `class-3`.
@@ -33,12 +39,12 @@ pub fn bench_claim(size: &str) -> PersistentVolumeClaim {
     claim
 }
 
-/// The labels of a host, numbered from 0 to 999.
+/// The labels of a host, numbered from 0.
 pub fn host_labels(host: u64) -> BTreeMap<String, String> {
     BTreeMap::from([(names::HOSTNAME_LABEL.to_owned(), format!("host-{host}"))])
 }
 
-fn bench_volume(i: usize, random: &mut Random) -> PersistentVolume {
+fn bench_volume(i: usize, hosts: u64, random: &mut Random) -> PersistentVolume {
     let mut volume = PersistentVolume {
         metadata: ObjectMeta {
             name: Some(format!("pv-{i:07}")),
@@ -56,7 +62,7 @@ fn bench_volume(i: usize, random: &mut Random) -> PersistentVolume {
     let host = NodeSelectorRequirement {
         key: Some(names::HOSTNAME_LABEL.into()),
         operator: Some(NodeSelectorOperator::In),
-        values: Some(vec![format!("host-{}", random.below(1000))]),
+        values: Some(vec![format!("host-{}", random.below(hosts))]),
         ..NodeSelectorRequirement::default()
     };
     spec.node_affinity = Some(VolumeNodeAffinity {

@@ -25,7 +25,7 @@ pub(super) struct Affinities {
     by_pair: BTreeMap<Box<str>, HashMap<Box<str>, AffinityId>>,
     /// Key and value of a label to the affinities that a node *can only* match
     /// if it has that label.
-    candidates: BTreeMap<Box<str>, HashMap<Box<str>, Vec<AffinityId>>>,
+    candidates: BTreeMap<Box<str>, HashMap<Box<str>, Vec<Candidate>>>,
 }
 
 #[derive(Debug)]
@@ -54,21 +54,30 @@ enum Finding {
     Never,
 }
 
+/// An affinity that a node may match.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    pub(super) affinity: AffinityId,
+    /// Whether the label that led to it is all that it asks for.
+    pub(super) is_certain: bool,
+}
+
 /// The affinities that a node may match, by its labels; see
 /// [`Affinities::candidates`].
 pub(super) struct NodeCandidates<'a> {
-    lists: Vec<&'a [AffinityId]>,
+    lists: Vec<&'a [Candidate]>,
 }
 
 impl NodeCandidates<'_> {
-    pub(super) fn iter(&self) -> impl Iterator<Item = AffinityId> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = Candidate> {
         self.lists.iter().flat_map(|list| list.iter().copied())
     }
 }
 
 impl Affinities {
-    /// The affinities found by a label of the node. Each has still to be
-    /// evaluated with [`Affinities::matches`]; one may come more than once.
+    /// The affinities found by a label of the node. Each that is
+    /// not certain has still to be evaluated with [`Affinities::matches`]; one
+    /// may come more than once.
     pub(super) fn candidates(&self, labels: &BTreeMap<String, String>) -> NodeCandidates<'_> {
         let lists = self.candidates.iter().filter_map(|(key, values)| {
             let value = labels.get(key.as_ref())?;
@@ -139,7 +148,7 @@ impl Affinities {
         if let Finding::Labels(labels) = entry.finding.clone() {
             for (key, value) in labels {
                 remove_from(&mut self.candidates, &key, &value, |ids| {
-                    ids.retain(|&other| other != id);
+                    ids.retain(|other| other.affinity != id);
                     ids.is_empty()
                 });
             }
@@ -180,7 +189,10 @@ impl Affinities {
         if let Finding::Labels(labels) = &finding {
             for (key, value) in labels {
                 let values = self.candidates.entry(key.clone()).or_default();
-                values.entry(value.clone()).or_default().push(id);
+                values.entry(value.clone()).or_default().push(Candidate {
+                    affinity: id,
+                    is_certain: matches!(written, Written::Pair(..)),
+                });
             }
         }
         let entry = Entry {

@@ -118,6 +118,41 @@ fn get_or_insert<'a, T: Default>(
     map.get_mut(name)
 }
 
+/// Open volumes of one group that a node reaches: those of one node affinity.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reached<'a> {
+    group: &'a ModesGroup,
+    affinity: AffinityId,
+    volumes: &'a Ordered,
+}
+
+impl<'a> Reached<'a> {
+    /// The first volume in order among all these that is large enough, satisfies
+    /// the selector, and that the caller accepts.
+    pub(super) fn first(
+        reached: &[Reached<'a>],
+        request: Request<'_>,
+        selector: Option<&CompiledLabelSelector>,
+        accepts: impl Fn(&Slot) -> bool,
+    ) -> Option<&'a Slot> {
+        let groups = reached.chunk_by(|a, b| std::ptr::eq(a.group, b.group));
+        let firsts = groups.filter_map(|in_group| {
+            let group = in_group.first()?.group;
+            group.first_reached(in_group, request, selector, &accepts)
+        });
+        firsts.min()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.volumes.len()
+    }
+
+    /// What tells these volumes from those of another group or affinity.
+    pub(super) fn address(&self) -> usize {
+        std::ptr::from_ref(self.volumes).addr()
+    }
+}
+
 /// The open volumes that also have the same access modes.
 #[derive(Debug, Default)]
 pub(super) struct ModesGroup {
@@ -153,38 +188,63 @@ impl ModesGroup {
         }
     }
 
-    /// The first volume in order that is large enough, satisfies the selector,
-    /// can be reached from a node, and that the caller accepts.
-    pub(super) fn first_on_node(
-        &self,
+    /// Adds the volumes of this group that a node reaches. Those of one affinity
+    /// can come twice.
+    pub(super) fn reach<'a>(&'a self, node: &Node<'_>, reached: &mut Vec<Reached<'a>>) {
+        let with_volumes = |affinity| {
+            let volumes = self.by_affinity.get(&affinity)?;
+            Some(Reached {
+                group: self,
+                affinity,
+                volumes,
+            })
+        };
+        let found = node.candidates.iter().filter_map(|candidate| {
+            let reached = with_volumes(candidate.affinity)?;
+            let matches =
+                candidate.is_certain || node.affinities.matches(candidate.affinity, node.labels);
+            matches.then_some(reached)
+        });
+        reached.extend(found);
+        let always = self.always_evaluated.iter().copied();
+        reached.extend(
+            always
+                .filter(|&id| node.affinities.matches(id, node.labels))
+                .chain([AffinityId::ANYWHERE])
+                .filter_map(with_volumes),
+        );
+    }
+
+    /// The first volume in order among those reached in this group that is large
+    /// enough, satisfies the selector, and that the caller accepts.
+    fn first_reached<'a>(
+        &'a self,
+        reached: &[Reached<'a>],
         request: Request<'_>,
         selector: Option<&CompiledLabelSelector>,
-        node: &Node<'_>,
         accepts: impl Fn(&Slot) -> bool,
-    ) -> Option<&Slot> {
-        let affinities = self.reachable_from(node);
-        let sets = || {
-            let ids = affinities.iter();
-            ids.filter_map(|id| self.by_affinity.get(id))
-        };
+    ) -> Option<&'a Slot> {
         let by_labels = selector.and_then(|selector| {
-            let candidates: usize = sets().map(Ordered::len).sum();
+            let candidates: usize = reached.iter().map(|reached| reached.volumes.len()).sum();
             (candidates > Self::FEW).then(|| self.labelled.satisfying(selector))?
         });
         match by_labels {
             Some(labelled) => {
-                let reachable = |slot: &&Slot| {
-                    affinities.binary_search(&slot.affinity()).is_ok() && accepts(slot)
-                };
+                let mut ids: Vec<_> = reached.iter().map(|reached| reached.affinity).collect();
+                ids.sort_unstable();
+                let is_reached =
+                    |slot: &&Slot| ids.binary_search(&slot.affinity()).is_ok() && accepts(slot);
                 let firsts = labelled.into_iter();
                 firsts
-                    .filter_map(|set| set.at_least(request).find(reachable))
+                    .filter_map(|set| set.at_least(request).find(is_reached))
                     .min()
             }
             None => {
-                let fits = |slot: &&Slot| satisfies(slot, selector) && accepts(slot);
-                sets()
-                    .filter_map(|set| set.at_least(request).find(fits))
+                let fits = |slot: &&Slot| {
+                    (selector.is_none() || satisfies(slot, selector)) && accepts(slot)
+                };
+                let sets = reached.iter();
+                sets.filter_map(|reached| reached.volumes.at_least(request).find(fits))
                     .min()
             }
         }
@@ -192,21 +252,6 @@ impl ModesGroup {
 
     /// Up to this many candidates are looked at one by one.
     const FEW: usize = 32;
-
-    /// The affinities of this group that the node matches, sorted.
-    fn reachable_from(&self, node: &Node<'_>) -> Vec<AffinityId> {
-        let found = node.candidates.iter();
-        let always = self.always_evaluated.iter().copied();
-        let mut ids: Vec<_> = found
-            .filter(|id| self.by_affinity.contains_key(id))
-            .chain(always)
-            .filter(|&id| node.affinities.matches(id, node.labels))
-            .chain([AffinityId::ANYWHERE])
-            .collect();
-        ids.sort_unstable();
-        ids.dedup();
-        ids
-    }
 
     fn insert(&mut self, slot: Slot, always: bool) {
         if always {

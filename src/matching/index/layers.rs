@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::VolumeIndex;
+use super::group::Reached;
 use super::query::{ClaimSearch, NodeLabels};
-use super::{VolumeIndex, slot::Slot};
+use super::slot::Slot;
 use crate::api::{PersistentVolume, PersistentVolumeClaim};
 use crate::matching::FindError;
-use crate::matching::find::is_reachable;
 
 /// An index of volumes, with layers in front of it: a volume of a layer hides
 /// the volumes of its name behind it.
@@ -163,26 +164,86 @@ impl<'i> LayeredSearch<'i, '_> {
         node: &LayeredNode<'_>,
         excluded: &[&str],
     ) -> Option<&'i Arc<PersistentVolume>> {
-        if self.fronts.is_empty() {
-            return self.base.on_node(&node.base, excluded);
+        self.find(node, &self.reach(node), |volume| {
+            excluded.is_empty() || !excluded.contains(&volume.name())
+        })
+    }
+
+    /// The open volumes that may serve the claim and that a node reaches.
+    pub(crate) fn reach(&self, node: &LayeredNode<'_>) -> LayeredReach<'i> {
+        let fronts = self.fronts.iter().zip(&node.fronts);
+        LayeredReach {
+            base: self.base.reach(&node.base),
+            fronts: fronts.map(|(search, node)| search.reach(node)).collect(),
         }
-        let searches = || std::iter::once(&self.base).chain(&self.fronts).enumerate();
-        let options = self.base.options(&node.base, excluded);
-        let reserved = searches().filter_map(|(depth, search)| {
-            search.reserved(&options, |volume| !self.layers.hides(depth, volume))
-        });
-        if let Some(volume) = reserved.min_by_key(|volume| volume.name()) {
-            return is_reachable(volume, &options).then_some(volume);
+    }
+
+    /// Whether the two claims reach the same open volumes on every node.
+    pub(crate) fn reaches_the_same(&self, other: &LayeredSearch<'_, '_>) -> bool {
+        let mut fronts = self.fronts.iter().zip(&other.fronts);
+        self.base.reaches_the_same(&other.base)
+            && fronts.all(|(front, other)| front.reaches_the_same(other))
+    }
+
+    /// The volume for the claim among those reached on the node that the caller
+    /// accepts.
+    pub(crate) fn find(
+        &self,
+        node: &LayeredNode<'_>,
+        reach: &LayeredReach<'i>,
+        accepts: impl Fn(&Arc<PersistentVolume>) -> bool,
+    ) -> Option<&'i Arc<PersistentVolume>> {
+        let accepts_at = |depth: usize| {
+            let accepts = &accepts;
+            move |volume: &Arc<PersistentVolume>| {
+                accepts(volume) && !self.layers.hides(depth, volume)
+            }
+        };
+        let labels = node.base.labels();
+        let reserved = self
+            .searches()
+            .filter_map(|(depth, search)| search.reserved(labels, accepts_at(depth)));
+        if let Some((volume, is_reachable)) = reserved.min_by_key(|(volume, _)| volume.name()) {
+            return is_reachable.then_some(volume);
         }
-        let nodes = std::iter::once(&node.base).chain(&node.fronts);
-        searches()
-            .zip(nodes)
-            .filter_map(|((depth, search), node)| {
-                search.first_open(node, |volume| {
-                    !excluded.contains(&volume.name()) && !self.layers.hides(depth, volume)
-                })
-            })
-            .min()
-            .and_then(Slot::volume)
+        let reached = std::iter::once(&reach.base).chain(&reach.fronts);
+        let firsts = self
+            .searches()
+            .zip(reached)
+            .filter_map(|((depth, search), reached)| search.first_open(reached, accepts_at(depth)));
+        firsts.min().and_then(Slot::volume)
+    }
+
+    /// Whether a node reaches each of the volumes that are taken before all open
+    /// ones.
+    pub(crate) fn reserved_reachable(&self, node: &LayeredNode<'_>) -> impl Iterator<Item = bool> {
+        let labels = node.base.labels();
+        self.searches()
+            .flat_map(move |(_, search)| search.reserved_reachable(labels))
+    }
+
+    fn searches(&self) -> impl Iterator<Item = (usize, &ClaimSearch<'i, '_>)> {
+        std::iter::once(&self.base).chain(&self.fronts).enumerate()
+    }
+}
+
+/// The open volumes that a node reaches.
+#[derive(Debug)]
+pub(crate) struct LayeredReach<'i> {
+    base: Vec<Reached<'i>>,
+    fronts: Vec<Vec<Reached<'i>>>,
+}
+
+impl LayeredReach<'_> {
+    /// How many volumes there are.
+    pub(crate) fn len(&self) -> usize {
+        let sets = self.base.iter().chain(self.fronts.iter().flatten());
+        sets.map(Reached::len).sum()
+    }
+
+    /// What tells this reach from another of the same layers.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = usize> {
+        let sets = self.base.iter().chain(self.fronts.iter().flatten());
+        sets.map(Reached::address)
     }
 }

@@ -7,13 +7,13 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use super::VolumeIndex;
-use super::group::{Group, ModesGroup, ModesKey, Node};
+use super::group::{Group, ModesKey, Node, Reached};
 use super::names::VolumesByName;
 use super::slot::{Request, Slot};
 use crate::api::{PersistentVolume, PersistentVolumeClaim};
-use crate::matching::find::{check_before_reservation, check_claim, is_reachable};
+use crate::matching::find::{check_before_reservation, check_claim};
 use crate::matching::{AccessModeSet, FindError, FindOptions};
-use crate::selector::CompiledLabelSelector;
+use crate::selector::{CompiledLabelSelector, CompiledNodeSelector};
 
 pub(super) fn best_match<'a>(
     index: &'a VolumeIndex,
@@ -78,11 +78,18 @@ fn first_of_set<'a>(
 pub struct ClaimSearch<'i, 'c> {
     index: &'i VolumeIndex,
     claim: &'c PersistentVolumeClaim,
-    vac_enabled: bool,
+    request: Request<'c>,
     selector: Option<CompiledLabelSelector>,
     open: Option<&'i Group>,
     modes: ModesKey,
-    within_class: bool,
+    /// The volumes that are taken before all open ones, in the order of their
+    /// names.
+    reserved: Vec<ReservedVolume<'i>>,
+}
+
+struct ReservedVolume<'i> {
+    volume: &'i Arc<PersistentVolume>,
+    affinity: Option<CompiledNodeSelector>,
 }
 
 impl<'i, 'c> ClaimSearch<'i, 'c> {
@@ -91,14 +98,20 @@ impl<'i, 'c> ClaimSearch<'i, 'c> {
         claim: &'c PersistentVolumeClaim,
         vac_enabled: bool,
     ) -> Result<Self, FindError> {
+        let selector = check_claim(claim, vac_enabled)?;
+        let options = FindOptions {
+            vac_enabled,
+            ..FindOptions::default()
+        };
+        let reserved = index.reserved.for_claim(claim, &options);
         Ok(ClaimSearch {
             index,
             claim,
-            vac_enabled,
-            selector: check_claim(claim, vac_enabled)?,
+            request: Request::of(claim.requested_storage()),
+            selector,
             open: index.open.of_claim(claim),
             modes: ModesKey::of(claim.access_modes()),
-            within_class: false,
+            reserved: reserved.map(ReservedVolume::new).collect(),
         })
     }
 
@@ -107,7 +120,9 @@ impl<'i, 'c> ClaimSearch<'i, 'c> {
     /// class.
     #[must_use]
     pub fn within_class(mut self) -> Self {
-        self.within_class = true;
+        let class = self.claim.class_name();
+        self.reserved
+            .retain(|reserved| reserved.volume.class_name() == class);
         self
     }
 
@@ -123,44 +138,39 @@ impl<'i, 'c> ClaimSearch<'i, 'c> {
         node: &NodeLabels<'_>,
         excluded: &[&str],
     ) -> Option<&'i Arc<PersistentVolume>> {
-        let options = self.options(node, excluded);
-        if let Some(volume) = self.reserved(&options, |_| true) {
-            return is_reachable(volume, &options).then_some(volume);
-        }
-        let is_free = |volume: &PersistentVolume| !excluded.contains(&volume.name());
-        self.first_open(node, is_free)?.volume()
-    }
-
-    pub(super) fn options<'o>(
-        &self,
-        node: &NodeLabels<'o>,
-        excluded: &'o [&'o str],
-    ) -> FindOptions<'o> {
-        FindOptions {
-            node_labels: Some(node.node.labels),
-            excluded,
-            delay_binding: true,
-            vac_enabled: self.vac_enabled,
+        let is_free = |volume: &Arc<PersistentVolume>| {
+            excluded.is_empty() || !excluded.contains(&volume.name())
+        };
+        match self.reserved(node.node.labels, is_free) {
+            Some((volume, is_reachable)) => is_reachable.then_some(volume),
+            None => self.first_open(&self.reach(node), is_free)?.volume(),
         }
     }
 
-    /// The volume that is taken before all open ones.
+    /// The volume that is taken before all open ones, if the caller accepts it,
+    /// and whether a node with these labels reaches it.
     pub(super) fn reserved(
         &self,
-        options: &FindOptions<'_>,
-        accepts: impl Fn(&PersistentVolume) -> bool,
-    ) -> Option<&'i Arc<PersistentVolume>> {
-        let of_class = |volume: &PersistentVolume| volume.class_name() == self.claim.class_name();
-        let mut reserved = self.index.reserved.for_claim(self.claim, options);
-        reserved.find(|volume| (!self.within_class || of_class(volume)) && accepts(volume))
+        labels: &BTreeMap<String, String>,
+        accepts: impl Fn(&Arc<PersistentVolume>) -> bool,
+    ) -> Option<(&'i Arc<PersistentVolume>, bool)> {
+        let mut reserved = self.reserved.iter();
+        let first = reserved.find(|reserved| accepts(reserved.volume))?;
+        Some((first.volume, first.is_reachable(labels)))
     }
 
-    /// The first open volume in order that fits and that the caller accepts.
-    pub(super) fn first_open(
+    /// Whether a node with these labels reaches each of the volumes that are
+    /// taken before all open ones.
+    pub(super) fn reserved_reachable(
         &self,
-        node: &NodeLabels<'_>,
-        accepts: impl Fn(&PersistentVolume) -> bool,
-    ) -> Option<&'i Slot> {
+        labels: &BTreeMap<String, String>,
+    ) -> impl Iterator<Item = bool> {
+        let reserved = self.reserved.iter();
+        reserved.map(|reserved| reserved.is_reachable(labels))
+    }
+
+    /// The open volumes that may serve the claim and that a node reaches.
+    pub(super) fn reach(&self, node: &NodeLabels<'_>) -> Vec<Reached<'i>> {
         // Numbers of affinities mean nothing in another index.
         let own;
         let node = if std::ptr::eq(node.node.affinities, &self.index.affinities) {
@@ -169,19 +179,47 @@ impl<'i, 'c> ClaimSearch<'i, 'c> {
             own = self.index.node(node.node.labels);
             &own.node
         };
-        let request = Request::of(self.claim.requested_storage());
-        let accepts = |slot: &Slot| slot.volume().is_some_and(|volume| accepts(volume));
-        self.serving()
-            .filter_map(|group| group.first_on_node(request, self.selector.as_ref(), node, accepts))
-            .min()
+        let mut reached = Vec::new();
+        for (modes, group) in self.open.into_iter().flatten() {
+            if modes.contains(&self.modes) {
+                group.reach(node, &mut reached);
+            }
+        }
+        reached
     }
 
-    /// The groups of open volumes whose access modes serve the claim.
-    pub(super) fn serving(&self) -> impl Iterator<Item = &'i ModesGroup> {
-        let groups = self.open.into_iter().flatten();
-        groups
-            .filter(|(modes, _)| modes.contains(&self.modes))
-            .map(|(_, group)| group)
+    /// Whether the two claims reach the same open volumes on every node.
+    pub(super) fn reaches_the_same(&self, other: &ClaimSearch<'_, '_>) -> bool {
+        let same_group = match (self.open, other.open) {
+            (Some(group), Some(other)) => std::ptr::eq(group, other),
+            (group, other) => group.is_none() && other.is_none(),
+        };
+        same_group && self.modes == other.modes
+    }
+
+    /// The first open volume in order that fits and that the caller accepts.
+    pub(super) fn first_open(
+        &self,
+        reached: &[Reached<'i>],
+        accepts: impl Fn(&Arc<PersistentVolume>) -> bool,
+    ) -> Option<&'i Slot> {
+        let accepts = |slot: &Slot| slot.volume().is_some_and(&accepts);
+        Reached::first(reached, self.request, self.selector.as_ref(), accepts)
+    }
+}
+
+impl<'i> ReservedVolume<'i> {
+    fn new(volume: &'i Arc<PersistentVolume>) -> Self {
+        let required = volume.required_node_affinity();
+        ReservedVolume {
+            volume,
+            affinity: required.map(CompiledNodeSelector::compile),
+        }
+    }
+
+    fn is_reachable(&self, labels: &BTreeMap<String, String>) -> bool {
+        let affinity = self.affinity.as_ref();
+        affinity.is_none_or(|affinity| affinity.matches(labels, None) == Ok(true))
     }
 }
 
@@ -189,14 +227,13 @@ impl fmt::Debug for ClaimSearch<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClaimSearch")
             .field("claim", &self.claim.metadata.key())
-            .field("within_class", &self.within_class)
             .finish_non_exhaustive()
     }
 }
 
 /// A node, prepared for searches for many claims: see [`VolumeIndex::node`].
 pub struct NodeLabels<'a> {
-    pub(super) node: Node<'a>,
+    node: Node<'a>,
 }
 
 impl<'a> NodeLabels<'a> {
@@ -208,6 +245,12 @@ impl<'a> NodeLabels<'a> {
                 affinities: &index.affinities,
             },
         }
+    }
+}
+
+impl<'a> NodeLabels<'a> {
+    pub(super) fn labels(&self) -> &'a BTreeMap<String, String> {
+        self.node.labels
     }
 }
 

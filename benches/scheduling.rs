@@ -1,0 +1,171 @@
+//! How fast the nodes for a pod are found.
+//!
+//! One pod with three claims of one class, 100Gi, 200Gi and 300Gi, and nodes
+//! that differ in their host names. Two data sets, each from a fixed seed and
+//! with N volumes pinned to the hosts by `kubernetes.io/hostname In`:
+//!
+//! - `bench-N`: that of the bench `matching`; half of the volumes are bound to
+//!   other claims, and one in eight is of the claims' class;
+//! - `open-N`: every volume is open and of the claims' class.
+//!
+//! The plain form, which visits every volume for every node and claim, stands
+//! beside the fast ones on 10 nodes and 10,000 volumes.
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a bench stops at what it does not expect"
+)]
+
+#[path = "../tests/support/bench_data.rs"]
+#[allow(dead_code, reason = "other benches use the rest of it")]
+mod bench_data;
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bench_data::{bench_claim, bench_volumes_on, host_labels};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use pvbind::api::{Node, ObjectMeta, PersistentVolume, StorageClass, VolumePhase};
+use pvbind::scheduling::{
+    PodClaims, PodSearch, find_pod_volumes, find_pod_volumes_on_nodes, find_pod_volumes_plain,
+};
+use pvbind::view::Snapshot;
+
+struct Cluster {
+    snapshot: Snapshot,
+    nodes: Vec<Node>,
+    claims: PodClaims,
+}
+
+impl Cluster {
+    fn new(volumes: Vec<PersistentVolume>, hosts: u64) -> Self {
+        let mut snapshot = Snapshot::new();
+        for volume in volumes {
+            snapshot.apply(Arc::new(volume));
+        }
+        let class: StorageClass = serde_json::from_value(serde_json::json!({
+            "metadata": {"name": "class-3"}, "provisioner": "kubernetes.io/no-provisioner",
+            "volumeBindingMode": "WaitForFirstConsumer"}))
+        .unwrap();
+        snapshot.apply(Arc::new(class));
+        let delayed = ["300Gi", "100Gi", "200Gi"].map(|size| {
+            let mut claim = bench_claim(size);
+            claim.metadata.name = Some(format!("claim-{size}"));
+            Arc::new(claim)
+        });
+        Cluster {
+            snapshot,
+            nodes: (0..hosts).map(node).collect(),
+            claims: PodClaims {
+                delayed: delayed.into(),
+                ..PodClaims::default()
+            },
+        }
+    }
+
+    fn bench(n: usize, hosts: u64) -> Self {
+        Cluster::new(bench_volumes_on(n, hosts), hosts)
+    }
+
+    fn open(n: usize, hosts: u64) -> Self {
+        let mut volumes = bench_volumes_on(n, hosts);
+        for volume in &mut volumes {
+            volume.spec.claim_ref = None;
+            volume.spec.storage_class_name = Some("class-3".into());
+            volume.status.phase = Some(VolumePhase::Available);
+        }
+        Cluster::new(volumes, hosts)
+    }
+}
+
+fn node(host: u64) -> Node {
+    let mut labels = host_labels(host);
+    for (key, value) in [
+        ("kubernetes.io/arch", "amd64".to_owned()),
+        ("kubernetes.io/os", "linux".to_owned()),
+        ("topology.kubernetes.io/zone", format!("zone-{}", host % 3)),
+    ] {
+        labels.insert(key.to_owned(), value);
+    }
+    Node {
+        metadata: ObjectMeta {
+            name: Some(format!("host-{host}")),
+            labels: Some(labels),
+            ..ObjectMeta::default()
+        },
+        ..Node::default()
+    }
+}
+
+fn many_nodes(criterion: &mut Criterion) {
+    let clusters = [
+        ("bench-10000, 1000 nodes", Cluster::bench(10_000, 1000)),
+        ("open-10000, 1000 nodes", Cluster::open(10_000, 1000)),
+        ("bench-100000, 5000 nodes", Cluster::bench(100_000, 5000)),
+        ("open-100000, 5000 nodes", Cluster::open(100_000, 5000)),
+    ];
+    for (name, cluster) in clusters {
+        let Cluster {
+            snapshot,
+            nodes,
+            claims,
+        } = &cluster;
+        let answers = find_pod_volumes_on_nodes(claims, nodes, snapshot, true);
+        for (node, answer) in nodes.iter().zip(&answers).step_by(nodes.len() / 5) {
+            assert_eq!(
+                answer,
+                &find_pod_volumes_plain(claims, node, snapshot, true)
+            );
+        }
+        let mut group = criterion.benchmark_group(name);
+        group.sample_size(20);
+        group.warm_up_time(Duration::from_millis(500));
+        group.measurement_time(Duration::from_secs(2));
+        group.throughput(Throughput::Elements(nodes.len() as u64));
+        group.bench_function("find_pod_volumes_on_nodes", |bencher| {
+            bencher.iter(|| find_pod_volumes_on_nodes(black_box(claims), nodes, snapshot, true));
+        });
+        group.throughput(Throughput::Elements(1));
+        let mut place = 0;
+        group.bench_function("find_pod_volumes, a node", |bencher| {
+            bencher.iter(|| {
+                place = (place + 479) % nodes.len();
+                find_pod_volumes(black_box(claims), &nodes[place], snapshot, true)
+            });
+        });
+        let search = PodSearch::new(claims, snapshot, true);
+        group.bench_function("PodSearch::on_node, a node", |bencher| {
+            bencher.iter(|| {
+                place = (place + 479) % nodes.len();
+                search.on_node(black_box(&nodes[place]))
+            });
+        });
+        group.finish();
+    }
+}
+
+fn beside_the_plain_form(criterion: &mut Criterion) {
+    let cluster = Cluster::open(10_000, 1000);
+    let nodes = &cluster.nodes[..10];
+    let mut group = criterion.benchmark_group("open-10000, 10 nodes");
+    group.sample_size(10);
+    group.warm_up_time(Duration::from_millis(500));
+    group.measurement_time(Duration::from_secs(2));
+    group.throughput(Throughput::Elements(nodes.len() as u64));
+    group.bench_function("find_pod_volumes_plain", |bencher| {
+        bencher.iter(|| {
+            let plain =
+                |node| find_pod_volumes_plain(&cluster.claims, node, &cluster.snapshot, true);
+            nodes.iter().map(plain).collect::<Vec<_>>()
+        });
+    });
+    group.bench_function("find_pod_volumes_on_nodes", |bencher| {
+        bencher.iter(|| find_pod_volumes_on_nodes(&cluster.claims, nodes, &cluster.snapshot, true));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, many_nodes, beside_the_plain_form);
+criterion_main!(benches);
