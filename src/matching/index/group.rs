@@ -1,6 +1,6 @@
 //! Open volumes, grouped by what equality decides.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::affinity::{Affinities, AffinityId, NodeCandidates};
@@ -158,7 +158,7 @@ impl<'a> Reached<'a> {
 pub(super) struct ModesGroup {
     all: Ordered,
     /// The same volumes by their node affinity.
-    by_affinity: BTreeMap<AffinityId, Ordered>,
+    by_affinity: HashMap<AffinityId, Ordered>,
     /// Those of the affinities that no label leads to.
     always_evaluated: BTreeSet<AffinityId>,
     /// The same volumes, where they have labels.

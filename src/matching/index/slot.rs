@@ -138,17 +138,17 @@ impl Default for Ordered {
 }
 
 impl Ordered {
-    const MOST_OF_FEW: usize = 16;
+    const MOST_OF_FEW: usize = 64;
 
     /// The volumes that are at least as large as the request, in order.
     pub(super) fn at_least<'a, 'r>(&'a self, request: Request<'r>) -> AtLeast<'a, 'r> {
-        let probe = Slot::probe(request.size);
         let slots = match self {
             Ordered::Few(slots) => {
-                let start = slots.partition_point(|slot| *slot < probe);
+                let units = request.size.units;
+                let start = slots.partition_point(|slot| slot.size.units < units);
                 Slots::Few(slots.get(start..).unwrap_or_default().iter())
             }
-            Ordered::Many(slots) => Slots::Many(slots.range(probe..)),
+            Ordered::Many(slots) => Slots::Many(slots.range(Slot::probe(request.size)..)),
         };
         AtLeast { slots, request }
     }
