@@ -50,6 +50,9 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn explain(&self, node: &Node) -> Vec<Obstacle> {
+        if self.on_node(node).map_or(true, |volumes| volumes.fits()) {
+            return Vec::new();
+        }
         let labels = node.metadata.labels();
         let bound = self.bound.iter();
         let mut obstacles: Vec<_> = bound.filter_map(|bound| bound.obstacle(labels)).collect();

@@ -16,3 +16,4 @@ mod outcome;
 mod server;
 #[path = "../support/world.rs"]
 mod world;
+mod scheduling;

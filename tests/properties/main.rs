@@ -22,6 +22,10 @@
 //!   assignment whenever trying all does, at the same cost; it fits where the
 //!   faithful one does; another open volume never makes a node unfit for it; no
 //!   volume is given away twice; one node, many nodes and the plain form agree.
+//! - `scheduling`: many nodes equal one node equal the plain form, also with
+//!   assumed objects in front; a volume is never given to two claims; obstacles
+//!   explain the reasons; reverting restores the view; another node or open
+//!   volume makes no node unfit.
 //!
 //! To add a part: its module below, its lines here, its inputs in a file of its
 //! own or, if others can use them, in `generators`.
@@ -41,6 +45,7 @@ mod exact;
 mod generators;
 mod matching;
 mod quantity;
+mod scheduling;
 mod selector;
 #[path = "../support/server.rs"]
 #[allow(dead_code, reason = "other tests use the rest of it")]
