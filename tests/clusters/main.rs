@@ -2,6 +2,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::panic,
     dead_code,
     reason = "a test fails by panicking, and uses a part of what the example has"
 )]
@@ -12,8 +13,8 @@ mod cluster;
 mod controller;
 #[path = "../../examples/pvbind/outcome.rs"]
 mod outcome;
+mod scheduling;
 #[path = "../support/server.rs"]
 mod server;
 #[path = "../support/world.rs"]
 mod world;
-mod scheduling;
