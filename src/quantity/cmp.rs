@@ -70,9 +70,9 @@ fn cmp_scaled(left: i64, left_scale: i32, right: i64, right_scale: i32) -> Order
 /// ```
 /// use pvbind::quantity::Quantity;
 ///
-/// let mut sizes = ["2G", "1e2000000000", "1.5Gi", "-1n"].map(|text| Quantity::parse(text).unwrap());
+/// let mut sizes = ["2G", "1e2000000001", "1.5Gi", "-1n"].map(|text| Quantity::parse(text).unwrap());
 /// sizes.sort();
-/// assert_eq!(sizes.map(|size| size.to_string()), ["-1n", "1536Mi", "2G", "1e2000000000"]);
+/// assert_eq!(sizes.map(|size| size.to_string()), ["-1n", "1536Mi", "2G", "1e2000000001"]);
 /// ```
 impl Ord for Quantity {
     #[inline]
