@@ -195,7 +195,12 @@ proptest! {
         let printed = quantity.canonical();
         let again = Quantity::parse_strict(&printed);
         prop_assert_eq!(again.as_ref(), Ok(&quantity));
-        prop_assert!(again.unwrap().same_text(&quantity));
+        // But for a binary amount in plain digits, which reads as decimal:
+        // `62.5Ki` prints `64000`, and that prints `64k`.
+        let again = again.unwrap();
+        if again.format() == quantity.format() || quantity.format() != Format::BinarySi {
+            prop_assert!(again.same_text(&quantity));
+        }
     }
 
     #[test]
