@@ -26,7 +26,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use pairs::pairs;
 use pvbind::api::{CsiDriver, Node, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass};
 use pvbind::controller::{Config, sync_claim, sync_volume};
-use pvbind::matching::{FindError, find_best_match_for_claim};
+use pvbind::matching::{FindError, SearchOptions, find_best_match_for_claim};
 use pvbind::view::{ClusterView, Held, Snapshot};
 
 const N: usize = 100_000;
@@ -146,11 +146,10 @@ impl ClusterView for Plain<'_> {
     fn best_match(
         &self,
         claim: &PersistentVolumeClaim,
-        delay_binding: bool,
-        vac_enabled: bool,
+        options: SearchOptions,
     ) -> Result<Option<Held<'_, PersistentVolume>>, FindError> {
         let volumes = self.0.volumes().iter().map(Arc::as_ref);
-        let found = find_best_match_for_claim(claim, volumes, delay_binding, vac_enabled)?;
+        let found = find_best_match_for_claim(claim, volumes, options)?;
         Ok(found.and_then(|volume| self.0.volume(volume.name())))
     }
 }

@@ -24,7 +24,9 @@ use bench_data::{bench_claim, bench_volumes, host_labels};
 use criterion::measurement::WallTime;
 use criterion::{BatchSize, BenchmarkGroup, Criterion, criterion_group, criterion_main};
 use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
-use pvbind::matching::{FindOptions, VolumeIndex, find_best_match_for_claim, find_matching_volume};
+use pvbind::matching::{
+    FindOptions, SearchOptions, VolumeIndex, find_best_match_for_claim, find_matching_volume,
+};
 
 const SIZES: [usize; 3] = [10_000, 100_000, 1_000_000];
 
@@ -69,8 +71,12 @@ fn controller(criterion: &mut Criterion) {
     for n in SIZES {
         let cluster = Cluster::of(n);
         let claim = bench_claim("500Gi");
-        let by_slice = find_best_match_for_claim(&claim, cluster.plain(), false, true).unwrap();
-        let by_index = cluster.index.best_match(&claim, false, true).unwrap();
+        let by_slice =
+            find_best_match_for_claim(&claim, cluster.plain(), SearchOptions::default()).unwrap();
+        let by_index = cluster
+            .index
+            .best_match(&claim, SearchOptions::default())
+            .unwrap();
         assert_eq!(by_slice.unwrap().name(), by_index.unwrap().name());
 
         let mut group = group_of(criterion, format!("controller/bench-{n}"));
@@ -80,16 +86,34 @@ fn controller(criterion: &mut Criterion) {
         });
         group.bench_function("find_best_match_for_claim over the slice", |bencher| {
             bencher.iter(|| {
-                find_best_match_for_claim(black_box(&claim), cluster.plain(), false, true)
+                find_best_match_for_claim(
+                    black_box(&claim),
+                    cluster.plain(),
+                    SearchOptions::default(),
+                )
             });
         });
         group.bench_function("index.best_match", |bencher| {
-            bencher.iter(|| cluster.index.best_match(black_box(&claim), false, true));
+            bencher.iter(|| {
+                cluster
+                    .index
+                    .best_match(black_box(&claim), SearchOptions::default())
+            });
         });
         for (name, claim) in &misses(&claim) {
-            assert_eq!(cluster.index.best_match(claim, false, true).unwrap(), None);
+            assert_eq!(
+                cluster
+                    .index
+                    .best_match(claim, SearchOptions::default())
+                    .unwrap(),
+                None
+            );
             group.bench_function(format!("index.best_match, {name}"), |bencher| {
-                bencher.iter(|| cluster.index.best_match(black_box(claim), false, true));
+                bencher.iter(|| {
+                    cluster
+                        .index
+                        .best_match(black_box(claim), SearchOptions::default())
+                });
             });
         }
         group.finish();

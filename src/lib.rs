@@ -9,7 +9,7 @@
 //! ```
 //! use std::sync::Arc;
 //! use pvbind::api::{Object, read_objects};
-//! use pvbind::matching::{FindOptions, MatchReport, VolumeIndex};
+//! use pvbind::matching::{SearchOptions, FindOptions, MatchReport, VolumeIndex};
 //!
 //! // What `kubectl get pv,pvc -A -o json` prints.
 //! let objects = read_objects(r#"{"kind": "List", "apiVersion": "v1", "items": [
@@ -33,7 +33,7 @@
 //! }
 //! for claim in &claims {
 //!     // Which volume does Kubernetes' controller take?
-//!     let found = index.best_match(claim, false, true)?;
+//!     let found = index.best_match(claim, SearchOptions::default())?;
 //!     assert_eq!(found.unwrap().name(), "pv-2");
 //!     // And why not the others?
 //!     let report = MatchReport::new(claim, index.iter().map(Arc::as_ref), &FindOptions::default());

@@ -8,7 +8,7 @@ mod support {
 
 use std::sync::Arc;
 
-use pvbind::matching::VolumeIndex;
+use pvbind::matching::{SearchOptions, VolumeIndex};
 use support::allocations::{Counting, bytes_in_use};
 use support::bench_data::{bench_claim, bench_volumes, host_labels};
 
@@ -35,7 +35,7 @@ fn the_index_takes_at_most_400_bytes_per_volume_beside_the_objects() {
         println!("bench-{n}: {left} bytes left when all volumes are removed");
         assert!(index.is_empty() && left / n <= 40, "{left} bytes left");
         let claim = bench_claim("1Gi");
-        assert_eq!(index.best_match(&claim, false, true), Ok(None));
+        assert_eq!(index.best_match(&claim, SearchOptions::default()), Ok(None));
         assert_eq!(
             index.best_match_on_node(&claim, &host_labels(1), &[], true),
             Ok(None)

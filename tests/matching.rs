@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
 use pvbind::matching::{
-    Bucket, FindError, FindOptions, MatchReport, Refusal, VolumeIndex, find_best_match_for_claim,
-    find_matching_volume, volume_satisfies_claim,
+    Bucket, FindError, FindOptions, MatchReport, Refusal, SearchOptions, VolumeIndex,
+    find_best_match_for_claim, find_matching_volume, volume_satisfies_claim,
 };
 use serde_json::{Value, json};
 
@@ -54,9 +54,9 @@ fn host(name: &str) -> BTreeMap<String, String> {
 
 /// The controller's answer, which slice search and index must agree on.
 fn best(claim: &PersistentVolumeClaim, volumes: &[PersistentVolume]) -> Option<String> {
-    let found = find_best_match_for_claim(claim, volumes, false, true).unwrap();
+    let found = find_best_match_for_claim(claim, volumes, SearchOptions::default()).unwrap();
     let index: VolumeIndex = volumes.iter().cloned().map(Arc::new).collect();
-    let by_index = index.best_match(claim, false, true).unwrap();
+    let by_index = index.best_match(claim, SearchOptions::default()).unwrap();
     assert_eq!(found, by_index.map(Arc::as_ref));
     found.map(|volume| volume.name().to_owned())
 }
@@ -240,7 +240,7 @@ fn an_unknown_access_mode_compares_by_name_on_a_node_and_is_served_by_no_group()
 fn an_invalid_selector_is_only_an_error_where_a_group_is_searched() {
     let invalid = claim(json!({"selector": {"matchLabels": {"bad key!": "x"}}}));
     let narrow = [volume("v", json!({}))];
-    let error = find_best_match_for_claim(&invalid, &narrow, false, true);
+    let error = find_best_match_for_claim(&invalid, &narrow, SearchOptions::default());
     assert!(matches!(error, Err(FindError::Selector { .. })));
     let wide = [volume("v", json!({"accessModes": ["ReadWriteMany"]}))];
     assert_eq!(best(&invalid, &wide), None);
@@ -254,7 +254,7 @@ fn an_attributes_class_is_an_error_on_the_claim_and_a_refusal_on_the_volume_whil
  {
     let gold = json!({"volumeAttributesClassName": "gold"});
     let off = FindOptions {
-        vac_enabled: false,
+        attributes_classes: false,
         ..FindOptions::default()
     };
     let error = find_matching_volume(&claim(gold.clone()), [], &off).unwrap_err();

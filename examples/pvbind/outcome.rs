@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use pvbind::api::{ClaimPhase, PersistentVolume, PersistentVolumeClaim, names};
-use pvbind::matching::{FindOptions, MatchReport, volume_satisfies_claim};
+use pvbind::matching::{FindOptions, MatchReport, SearchOptions, volume_satisfies_claim};
 
 use crate::cluster::Cluster;
 
@@ -80,7 +80,7 @@ pub fn with_default_class<'a>(
         return Cow::Borrowed(claim);
     }
     match (
-        cluster.volumes.best_match(claim, false, true),
+        cluster.volumes.best_match(claim, SearchOptions::default()),
         cluster.default_class(),
     ) {
         (Ok(None), Some(class)) => {
@@ -174,7 +174,11 @@ fn searched(cluster: &Cluster, claim: &PersistentVolumeClaim) -> Outcome {
 fn unbound(cluster: &Cluster, claim: &PersistentVolumeClaim) -> Outcome {
     let class_name = claim.class_name();
     let is_delayed = cluster.is_delayed(class_name);
-    match cluster.volumes.best_match(claim, is_delayed, true) {
+    let options = SearchOptions {
+        delay_binding: is_delayed,
+        ..SearchOptions::default()
+    };
+    match cluster.volumes.best_match(claim, options) {
         Err(error) => return Outcome::without_volume(Kind::NoVolume, error.to_string()),
         Ok(Some(volume)) => return Outcome::of_volume(Kind::WouldBind, volume.name()),
         Ok(None) => {}

@@ -9,7 +9,8 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
 use pvbind::matching::{
-    Bucket, FindOptions, MatchReport, VolumeIndex, find_best_match_for_claim, find_matching_volume,
+    Bucket, FindOptions, MatchReport, SearchOptions, VolumeIndex, find_best_match_for_claim,
+    find_matching_volume,
 };
 use serde_json::{Value, json};
 
@@ -47,7 +48,7 @@ struct Claim {
     node: u8,
     excluded: [u8; 2],
     delay_binding: bool,
-    vac_enabled: bool,
+    attributes_classes: bool,
 }
 
 #[derive(Arbitrary, Debug)]
@@ -80,14 +81,13 @@ fuzz_target!(|operations: Vec<Operation>| {
 fn ask(index: &VolumeIndex, volumes: &BTreeMap<String, Arc<PersistentVolume>>, asked: &Claim) {
     let claim: PersistentVolumeClaim = read(asked.json());
     let by_name = || volumes.values().map(Arc::as_ref);
-    let (delay_binding, vac_enabled) = (asked.delay_binding, asked.vac_enabled);
-    let options = FindOptions {
-        delay_binding,
-        vac_enabled,
-        ..FindOptions::default()
+    let search = SearchOptions {
+        delay_binding: asked.delay_binding,
+        attributes_classes: asked.attributes_classes,
     };
-    let slice = find_best_match_for_claim(&claim, by_name(), delay_binding, vac_enabled);
-    let found = index.best_match(&claim, delay_binding, vac_enabled);
+    let options = FindOptions::from(search);
+    let slice = find_best_match_for_claim(&claim, by_name(), search);
+    let found = index.best_match(&claim, search);
     assert_eq!(found.map(|found| found.map(Arc::as_ref)), slice);
     check(
         &MatchReport::new(&claim, by_name(), &options),
@@ -103,7 +103,7 @@ fn ask(index: &VolumeIndex, volumes: &BTreeMap<String, Arc<PersistentVolume>>, a
         ..options
     };
     let slice = find_matching_volume(&claim, by_name(), &options);
-    let found = index.best_match_on_node(&claim, &labels, &excluded, vac_enabled);
+    let found = index.best_match_on_node(&claim, &labels, &excluded, asked.attributes_classes);
     assert_eq!(found.map(|found| found.map(Arc::as_ref)), slice);
     check(
         &MatchReport::new(&claim, by_name(), &options),

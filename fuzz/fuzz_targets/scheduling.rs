@@ -26,7 +26,7 @@ struct Cluster {
     /// The claims that the pod uses, by number.
     used: Vec<u8>,
     hosts: Vec<u8>,
-    is_vac_enabled: bool,
+    has_attributes_classes: bool,
 }
 
 #[derive(Arbitrary, Debug)]
@@ -244,7 +244,7 @@ fuzz_target!(|cluster: Cluster| {
     let Ok(claims) = PodClaims::of(&pod, &snapshot) else {
         return;
     };
-    let vac = cluster.is_vac_enabled;
+    let vac = cluster.has_attributes_classes;
     let nodes = cluster.nodes();
     let search = PodSearch::new(&claims, &snapshot, vac);
     let answers = find_pod_volumes_on_nodes(&claims, &nodes, &snapshot, vac);

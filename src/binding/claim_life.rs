@@ -260,7 +260,7 @@ pub fn claim_lost(
 pub fn claim_bound(
     claim: &PersistentVolumeClaim,
     volume: &PersistentVolume,
-    vac_enabled: bool,
+    attributes_classes: bool,
 ) -> Result<Edit<PersistentVolumeClaim>, ClaimStatusError> {
     let (state, event) = (ClaimState::of(claim), ClaimEvent::VolumeBound);
     let phase = state.after(event)?.phase();
@@ -288,7 +288,7 @@ pub fn claim_bound(
             });
         };
         take_capacity(&mut bound, volume, storage);
-        if vac_enabled && claim.status.phase == Some(ClaimPhase::Pending) {
+        if attributes_classes && claim.status.phase == Some(ClaimPhase::Pending) {
             bound.status.current_volume_attributes_class_name =
                 volume.spec.volume_attributes_class_name.clone();
         }
@@ -442,9 +442,9 @@ mod tests {
     fn the_attributes_class_is_taken_only_from_pending_and_with_the_feature_on() {
         let volume = volume(json!({"spec": {
             "capacity": {"storage": "5Gi"}, "volumeAttributesClassName": "gold"}}));
-        let class_after = |phase: &str, vac_enabled| {
+        let class_after = |phase: &str, attributes_classes| {
             let claim = claim(phase, true, json!({}));
-            let bound = claim_bound(&claim, &volume, vac_enabled).unwrap();
+            let bound = claim_bound(&claim, &volume, attributes_classes).unwrap();
             bound
                 .changed()
                 .unwrap()

@@ -10,7 +10,7 @@ use crate::api::{
     ClaimKey, ClaimPhase, PersistentVolume, PersistentVolumeClaim, VolumeBindingMode, names,
 };
 use crate::binding::{claim_lost, claim_waits};
-use crate::matching::volume_satisfies_claim;
+use crate::matching::{SearchOptions, volume_satisfies_claim};
 use crate::plan::{Event, EventReason, EventType, OnFailure, Plan, SyncError, WriteContext};
 use crate::view::{ClusterView, Held};
 
@@ -74,9 +74,13 @@ impl<'a, V: ClusterView + ?Sized> ClaimSync<'a, '_, V> {
     /// The claim has no volume, and none in particular is asked for.
     fn unbound(self, claim: Claim<'a>) -> Result<(), SyncError> {
         let delayed = self.is_delayed(&claim)?;
+        let options = SearchOptions {
+            delay_binding: delayed,
+            attributes_classes: self.config.attributes_classes,
+        };
         let found = self
             .view
-            .best_match(&claim, delayed, self.config.attributes_classes)
+            .best_match(&claim, options)
             .map_err(|error| SyncError::Find {
                 claim: ClaimKey::of(&claim),
                 error,

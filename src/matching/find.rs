@@ -10,6 +10,34 @@ use super::rules::{
 use crate::api::{PersistentVolume, PersistentVolumeClaim};
 use crate::selector::{CompiledLabelSelector, SelectorError};
 
+/// How the controller searches for a claim.
+///
+/// ```
+/// use pvbind::matching::SearchOptions;
+///
+/// let waits = SearchOptions { delay_binding: true, ..SearchOptions::default() };
+/// assert!(waits.attributes_classes);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SearchOptions {
+    /// Whether binding waits for the first consumer, as the claim's class says:
+    /// then only a volume that is reserved for the claim is taken.
+    pub delay_binding: bool,
+    /// Whether the feature VolumeAttributesClass is on, as it is by default in
+    /// Kubernetes 1.36.
+    pub attributes_classes: bool,
+}
+
+impl Default for SearchOptions {
+    /// Immediate binding, VolumeAttributesClass on.
+    fn default() -> Self {
+        SearchOptions {
+            delay_binding: false,
+            attributes_classes: true,
+        }
+    }
+}
+
 /// Who searches, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct FindOptions<'a> {
@@ -24,7 +52,7 @@ pub struct FindOptions<'a> {
     pub delay_binding: bool,
     /// Whether the feature VolumeAttributesClass is on, as it is by default in
     /// Kubernetes 1.36.
-    pub vac_enabled: bool,
+    pub attributes_classes: bool,
 }
 
 impl Default for FindOptions<'_> {
@@ -34,7 +62,19 @@ impl Default for FindOptions<'_> {
             node_labels: None,
             excluded: &[],
             delay_binding: false,
-            vac_enabled: true,
+            attributes_classes: true,
+        }
+    }
+}
+
+/// The controller's search: no node, nothing excluded.
+impl From<SearchOptions> for FindOptions<'_> {
+    fn from(options: SearchOptions) -> Self {
+        FindOptions {
+            node_labels: None,
+            excluded: &[],
+            delay_binding: options.delay_binding,
+            attributes_classes: options.attributes_classes,
         }
     }
 }
@@ -111,7 +151,7 @@ pub fn find_matching_volume<'v>(
     volumes: impl IntoIterator<Item = &'v PersistentVolume>,
     options: &FindOptions<'_>,
 ) -> Result<Option<&'v PersistentVolume>, FindError> {
-    let selector = check_claim(claim, options.vac_enabled)?;
+    let selector = check_claim(claim, options.attributes_classes)?;
     let mut smallest: Option<&PersistentVolume> = None;
     for volume in volumes {
         // Without claimRef it is not reserved, and can only win by its size.
@@ -136,9 +176,9 @@ pub fn find_matching_volume<'v>(
 /// What can be wrong with the claim itself; its compiled selector.
 pub(super) fn check_claim(
     claim: &PersistentVolumeClaim,
-    vac_enabled: bool,
+    attributes_classes: bool,
 ) -> Result<Option<CompiledLabelSelector>, FindError> {
-    if !vac_enabled && !claim.attributes_class_name().is_empty() {
+    if !attributes_classes && !claim.attributes_class_name().is_empty() {
         return Err(FindError::AttributesClassDisabled {
             claim: claim.metadata.key(),
             name: claim.attributes_class_name().to_owned(),
@@ -163,7 +203,7 @@ pub(super) fn check_before_reservation<'a>(
     check_claim_ref(volume, claim)?;
     check_capacity(volume, claim)?;
     check_volume_mode(volume, claim)?;
-    check_attributes_class(volume, claim, options.vac_enabled)?;
+    check_attributes_class(volume, claim, options.attributes_classes)?;
     check_not_being_deleted(volume)
 }
 

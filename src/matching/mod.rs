@@ -27,7 +27,7 @@ mod access_modes;
 pub use access_modes::AccessModeSet;
 
 mod find;
-pub use find::{FindError, FindOptions, find_matching_volume};
+pub use find::{FindError, FindOptions, SearchOptions, find_matching_volume};
 
 mod search;
 pub use search::find_best_match_for_claim;

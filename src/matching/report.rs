@@ -10,7 +10,8 @@ use super::rules::{
 };
 use super::summary::Summary;
 use super::{
-    AccessModeSet, FindError, FindOptions, Refusal, find_best_match_for_claim, find_matching_volume,
+    AccessModeSet, FindError, FindOptions, Refusal, SearchOptions, find_best_match_for_claim,
+    find_matching_volume,
 };
 use crate::api::{PersistentVolume, PersistentVolumeClaim};
 use crate::quantity::Quantity;
@@ -133,7 +134,7 @@ fn percent(has: &Quantity, asked: &Quantity) -> f64 {
 ///
 /// ```
 /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
-/// use pvbind::matching::{FindOptions, MatchReport};
+/// use pvbind::matching::{SearchOptions, FindOptions, MatchReport};
 /// let volume = |name: &str, class: &str, size: &str| -> PersistentVolume {
 ///     serde_json::from_value(serde_json::json!({
 ///         "metadata": {"name": name},
@@ -185,7 +186,7 @@ impl<'a> MatchReport<'a> {
     ) -> Self {
         let mut all: Vec<&PersistentVolume> = volumes.into_iter().collect();
         all.sort_by(|a, b| a.name().cmp(b.name()));
-        let checked = check_claim(claim, options.vac_enabled);
+        let checked = check_claim(claim, options.attributes_classes);
         let chosen = choose(claim, &all, options);
         let judge = Judge {
             claim,
@@ -253,8 +254,11 @@ fn choose<'v>(
     let found = if options.node_labels.is_some() {
         find_matching_volume(claim, candidates, options)
     } else {
-        let (delay_binding, vac_enabled) = (options.delay_binding, options.vac_enabled);
-        find_best_match_for_claim(claim, candidates, delay_binding, vac_enabled)
+        let options = SearchOptions {
+            delay_binding: options.delay_binding,
+            attributes_classes: options.attributes_classes,
+        };
+        find_best_match_for_claim(claim, candidates, options)
     };
     found.unwrap_or_default()
 }
@@ -335,7 +339,11 @@ impl<'a> Judge<'a, '_> {
         judge(check_claim_ref(volume, claim));
         judge(check_capacity(volume, claim));
         judge(check_volume_mode(volume, claim));
-        judge(check_attributes_class(volume, claim, options.vac_enabled));
+        judge(check_attributes_class(
+            volume,
+            claim,
+            options.attributes_classes,
+        ));
         judge(check_not_being_deleted(volume));
         if let Some(labels) = options.node_labels {
             judge(check_node_affinity(volume, labels));

@@ -89,14 +89,14 @@ pub fn check_volume_mode<'a>(
 pub fn check_attributes_class<'a>(
     volume: &'a PersistentVolume,
     claim: &'a PersistentVolumeClaim,
-    vac_enabled: bool,
+    attributes_classes: bool,
 ) -> Result<(), Refusal<'a>> {
     let (has, asked) = (
         volume.attributes_class_name(),
         claim.attributes_class_name(),
     );
     let is_named = !has.is_empty() || !asked.is_empty();
-    if is_named && !vac_enabled {
+    if is_named && !attributes_classes {
         Err(Refusal::AttributesClassDisabled { has, asked })
     } else if has != asked {
         Err(Refusal::AttributesClass { has, asked })

@@ -36,12 +36,12 @@ use crate::api::{PersistentVolume, PersistentVolumeClaim};
 pub fn volume_satisfies_claim<'a>(
     volume: &'a PersistentVolume,
     claim: &'a PersistentVolumeClaim,
-    vac_enabled: bool,
+    attributes_classes: bool,
 ) -> Result<(), Mismatch<'a>> {
     check_not_being_deleted(volume)
         .and_then(|()| check_capacity_in_bytes(volume, claim))
         .and_then(|()| check_class(volume, claim))
-        .and_then(|()| check_attributes_class(volume, claim, vac_enabled))
+        .and_then(|()| check_attributes_class(volume, claim, attributes_classes))
         .and_then(|()| check_volume_mode(volume, claim))
         .and_then(|()| check_access_modes(volume, claim))
         .map_err(|refusal| Mismatch { refusal, volume })

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::find::{check_claim, matches_alone};
-use super::{AccessModeSet, FindError, FindOptions};
+use super::{AccessModeSet, FindError, FindOptions, SearchOptions};
 use crate::api::{PersistentVolume, PersistentVolumeClaim};
 
 /// Finds the volume that the binding controller takes for a claim.
@@ -39,8 +39,7 @@ use crate::api::{PersistentVolume, PersistentVolumeClaim};
 pub fn find_best_match_for_claim<'v>(
     claim: &PersistentVolumeClaim,
     volumes: impl IntoIterator<Item = &'v PersistentVolume>,
-    delay_binding: bool,
-    vac_enabled: bool,
+    options: SearchOptions,
 ) -> Result<Option<&'v PersistentVolume>, FindError> {
     let asked = AccessModeSet::of(claim.access_modes());
     let group = |volume: &PersistentVolume| AccessModeSet::of(volume.access_modes());
@@ -49,17 +48,13 @@ pub fn find_best_match_for_claim<'v>(
     if claim.access_modes().iter().any(|mode| mode.is_unknown()) {
         return Ok(None);
     }
-    let selector = match check_claim(claim, vac_enabled) {
+    let selector = match check_claim(claim, options.attributes_classes) {
         Ok(selector) => selector,
         // Found out when the first group is searched, if there is one.
         Err(error) if volumes.any(|volume| is_searched(&volume)) => return Err(error),
         Err(_) => return Ok(None),
     };
-    let options = FindOptions {
-        delay_binding,
-        vac_enabled,
-        ..FindOptions::default()
-    };
+    let options = FindOptions::from(options);
     // Without a node no volume keeps another from being found, so that those
     // that match on their own are all that can be found.
     let candidates = volumes

@@ -5,7 +5,7 @@ use crate::api::{
     ClaimKey, CsiDriver, CsiStorageCapacity, Node, PersistentVolume, PersistentVolumeClaim, Pod,
     StorageClass,
 };
-use crate::matching::{FindError, VolumeLayers, find_best_match_for_claim};
+use crate::matching::{FindError, SearchOptions, VolumeLayers, find_best_match_for_claim};
 use crate::view::{ClusterView, Held, SchedulingView};
 
 /// A view with assumed objects in front of those of the same name: see
@@ -63,15 +63,14 @@ impl<V: SchedulingView + ?Sized> ClusterView for AssumedView<'_, V> {
     fn best_match(
         &self,
         claim: &PersistentVolumeClaim,
-        delay_binding: bool,
-        vac_enabled: bool,
+        options: SearchOptions,
     ) -> Result<Option<Held<'_, PersistentVolume>>, FindError> {
         if self.assumed.volumes().is_empty() {
-            return self.behind.best_match(claim, delay_binding, vac_enabled);
+            return self.behind.best_match(claim, options);
         }
         let volumes = self.volume_layers().all();
         let volumes = volumes.into_iter().map(|volume| &**volume);
-        let found = find_best_match_for_claim(claim, volumes, delay_binding, vac_enabled)?;
+        let found = find_best_match_for_claim(claim, volumes, options)?;
         Ok(found.map(Held::Borrowed))
     }
 }

@@ -36,7 +36,7 @@ pub fn find_pod_volumes_plain<V: SchedulingView + ?Sized>(
     claims: &PodClaims,
     node: &Node,
     view: &V,
-    vac_enabled: bool,
+    attributes_classes: bool,
 ) -> Result<PodVolumes, FindVolumesError> {
     let labels = node.metadata.labels();
     let mut volumes = PodVolumes::default();
@@ -74,7 +74,7 @@ pub fn find_pod_volumes_plain<V: SchedulingView + ?Sized>(
             node_labels: Some(labels),
             excluded: &excluded,
             delay_binding: true,
-            vac_enabled,
+            attributes_classes,
         };
         let volumes_of_class = candidates.iter().map(|volume| &***volume);
         let found = find_matching_volume(claim, volumes_of_class, &options)?;

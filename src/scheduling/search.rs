@@ -72,9 +72,9 @@ pub fn find_pod_volumes<V: SchedulingView + ?Sized>(
     claims: &PodClaims,
     node: &Node,
     view: &V,
-    vac_enabled: bool,
+    attributes_classes: bool,
 ) -> Result<PodVolumes, FindVolumesError> {
-    PodSearch::new(claims, view, vac_enabled).on_node(node)
+    PodSearch::new(claims, view, attributes_classes).on_node(node)
 }
 
 /// What each of these nodes offers the claims of a pod, in the order of the
@@ -89,9 +89,9 @@ pub fn find_pod_volumes_on_nodes<'n, V: SchedulingView + ?Sized>(
     claims: &PodClaims,
     nodes: impl IntoIterator<Item = &'n Node>,
     view: &V,
-    vac_enabled: bool,
+    attributes_classes: bool,
 ) -> Vec<Result<PodVolumes, FindVolumesError>> {
-    PodSearch::new(claims, view, vac_enabled).on_nodes(nodes)
+    PodSearch::new(claims, view, attributes_classes).on_nodes(nodes)
 }
 
 /// The claims of a pod, prepared for searches on many nodes.
@@ -107,7 +107,7 @@ pub fn find_pod_volumes_on_nodes<'n, V: SchedulingView + ?Sized>(
 /// ```
 pub struct PodSearch<'a, V: ?Sized> {
     pub(super) view: &'a V,
-    pub(super) vac_enabled: bool,
+    pub(super) attributes_classes: bool,
     pub(super) layers: VolumeLayers<'a>,
     pub(super) bound: Vec<BoundClaim<'a>>,
     /// The delayed claims of which nobody selected a node yet, by size, in pod
@@ -149,12 +149,12 @@ pub(super) struct ToProvision<'s, 'a> {
 }
 
 impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
-    /// Prepares the claims of a pod. `vac_enabled` says whether the feature
+    /// Prepares the claims of a pod. `attributes_classes` says whether the feature
     /// VolumeAttributesClass is on, as it is by default in Kubernetes 1.36.
-    pub fn new(claims: &'a PodClaims, view: &'a V, vac_enabled: bool) -> Self {
+    pub fn new(claims: &'a PodClaims, view: &'a V, attributes_classes: bool) -> Self {
         let mut search = PodSearch {
             view,
-            vac_enabled,
+            attributes_classes,
             layers: view.volume_layers(),
             bound: Vec::new(),
             open: Vec::new(),
@@ -258,7 +258,7 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
             Some(node) => self.selected.push(SelectedClaim { claim, node, class }),
             None => self.open.push(DelayedClaim {
                 claim,
-                search: self.layers.search(claim, self.vac_enabled),
+                search: self.layers.search(claim, self.attributes_classes),
                 reach: 0,
                 class,
             }),

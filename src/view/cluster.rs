@@ -6,7 +6,7 @@ use super::Held;
 use crate::api::{
     CsiDriver, Node, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass, Timestamp,
 };
-use crate::matching::FindError;
+use crate::matching::{FindError, SearchOptions};
 
 /// What the binding controller may ask of a cluster.
 ///
@@ -66,8 +66,7 @@ pub trait ClusterView {
     fn best_match(
         &self,
         claim: &PersistentVolumeClaim,
-        delay_binding: bool,
-        vac_enabled: bool,
+        options: SearchOptions,
     ) -> Result<Option<Held<'_, PersistentVolume>>, FindError>;
 }
 
@@ -141,9 +140,8 @@ impl<V: ClusterView + ?Sized> ClusterView for &V {
     fn best_match(
         &self,
         claim: &PersistentVolumeClaim,
-        delay_binding: bool,
-        vac_enabled: bool,
+        options: SearchOptions,
     ) -> Result<Option<Held<'_, PersistentVolume>>, FindError> {
-        (**self).best_match(claim, delay_binding, vac_enabled)
+        (**self).best_match(claim, options)
     }
 }

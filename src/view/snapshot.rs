@@ -12,7 +12,7 @@ use crate::api::{
     CsiDriver, CsiNode, CsiStorageCapacity, Node, Object, PersistentVolume, PersistentVolumeClaim,
     Pod, StorageClass,
 };
-use crate::matching::{FindError, VolumeIndex};
+use crate::matching::{FindError, SearchOptions, VolumeIndex};
 
 /// A cluster held in memory: filled from lists, kept up to date from watch
 /// events, and asked through [`ClusterView`].
@@ -313,10 +313,9 @@ impl ClusterView for Snapshot {
     fn best_match(
         &self,
         claim: &PersistentVolumeClaim,
-        delay_binding: bool,
-        vac_enabled: bool,
+        options: SearchOptions,
     ) -> Result<Option<Held<'_, PersistentVolume>>, FindError> {
-        let found = self.volumes.best_match(claim, delay_binding, vac_enabled)?;
+        let found = self.volumes.best_match(claim, options)?;
         Ok(found.map(Held::Lent))
     }
 }

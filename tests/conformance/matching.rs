@@ -8,7 +8,7 @@ use std::sync::Arc;
 use pvbind::api::{Node, PersistentVolume, PersistentVolumeClaim};
 use pvbind::binding::bind_volume_to_claim;
 use pvbind::matching::{
-    FindError, FindOptions, MatchReport, VolumeIndex, find_best_match_for_claim,
+    FindError, FindOptions, MatchReport, SearchOptions, VolumeIndex, find_best_match_for_claim,
     find_matching_volume, volume_satisfies_claim,
 };
 use serde::Deserialize;
@@ -25,7 +25,8 @@ struct FindCase {
     node: Option<Node>,
     excluded: Vec<String>,
     delay_binding: bool,
-    vac_enabled: bool,
+    #[serde(rename = "vacEnabled")]
+    attributes_classes: bool,
     #[serde(default)]
     want: Option<String>,
     #[serde(default)]
@@ -39,7 +40,7 @@ pub(crate) fn find(case: &Value) -> Result<CaseOutcome, String> {
         node_labels: case.node.as_ref().map(|node| node.metadata.labels()),
         excluded: &excluded,
         delay_binding: case.delay_binding,
-        vac_enabled: case.vac_enabled,
+        attributes_classes: case.attributes_classes,
     };
     let found = find_matching_volume(&case.claim, &case.volumes, &options);
     match (&found, &case.error) {
@@ -57,7 +58,8 @@ pub(crate) fn find(case: &Value) -> Result<CaseOutcome, String> {
     let slice = find_matching_volume(&case.claim, by_name.iter().copied(), &options);
     if let Some(labels) = options.node_labels {
         let index = index(&case.volumes);
-        let found = index.best_match_on_node(&case.claim, labels, &excluded, case.vac_enabled);
+        let found =
+            index.best_match_on_node(&case.claim, labels, &excluded, case.attributes_classes);
         same("index", &found.map(|found| found.map(Arc::as_ref)), &slice)?;
         let report = MatchReport::new(&case.claim, &case.volumes, &options);
         same("report", &report.chosen(), &slice.unwrap_or_default())?;
@@ -77,9 +79,18 @@ struct BestMatchCase {
     error: Option<String>,
 }
 
+impl BestMatchCase {
+    fn search(&self) -> SearchOptions {
+        SearchOptions {
+            delay_binding: self.delay_binding,
+            ..SearchOptions::default()
+        }
+    }
+}
+
 pub(crate) fn best_match(case: &Value) -> Result<CaseOutcome, String> {
     let case = BestMatchCase::deserialize(case).map_err(|error| error.to_string())?;
-    let found = find_best_match_for_claim(&case.claim, &case.volumes, case.delay_binding, true);
+    let found = find_best_match_for_claim(&case.claim, &case.volumes, case.search());
     match (&found, &case.want_any_of, &case.error) {
         (Ok(None), Some(any_of), None) if any_of.is_empty() => {}
         (Ok(Some(found)), Some(any_of), None) if any_of.iter().any(|name| name == found.name()) => {
@@ -96,16 +107,13 @@ pub(crate) fn best_match(case: &Value) -> Result<CaseOutcome, String> {
     }
 
     let index = index(&case.volumes);
-    let by_index = index.best_match(&case.claim, case.delay_binding, true);
+    let by_index = index.best_match(&case.claim, case.search());
     same(
         "index",
         &by_index.map(|found| found.map(Arc::as_ref)),
         &found,
     )?;
-    let options = FindOptions {
-        delay_binding: case.delay_binding,
-        ..FindOptions::default()
-    };
+    let options = FindOptions::from(case.search());
     let report = MatchReport::new(&case.claim, &case.volumes, &options);
     same("report", &report.chosen(), &found.unwrap_or_default())?;
     Ok(CaseOutcome::default())

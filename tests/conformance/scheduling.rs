@@ -32,7 +32,8 @@ struct Case {
     nodes: Vec<Node>,
     csi_drivers: Vec<CsiDriver>,
     capacities: Vec<CsiStorageCapacity>,
-    vac_enabled: bool,
+    #[serde(rename = "vacEnabled")]
+    attributes_classes: bool,
     want: Want,
 }
 
@@ -162,7 +163,7 @@ fn split_agrees(claims: &PodClaims, snapshot: &Snapshot, want: &Want) -> Result<
 
 fn nodes_agree(case: &Case, claims: &PodClaims, snapshot: &Snapshot) -> Result<(), String> {
     same("nodes", &case.nodes.len(), &case.want.nodes.len())?;
-    let vac = case.vac_enabled;
+    let vac = case.attributes_classes;
     let many = find_pod_volumes_on_nodes(claims, &case.nodes, snapshot, vac);
     same("answers of many", &many.len(), &case.nodes.len())?;
     for (node, many) in case.nodes.iter().zip(&many) {
@@ -232,7 +233,7 @@ fn same_error(error: &FindVolumesError, want: &str) -> Result<(), String> {
 /// The first node that fits, and the objects as they are assumed and written.
 fn assume_agrees(case: &Case, claims: &PodClaims, snapshot: &Snapshot) -> Result<(), String> {
     let fits = |node: &&Node| {
-        find_pod_volumes(claims, node, snapshot, case.vac_enabled)
+        find_pod_volumes(claims, node, snapshot, case.attributes_classes)
             .is_ok_and(|volumes| volumes.fits())
     };
     let node = if claims.immediate.is_empty() {
@@ -250,7 +251,7 @@ fn assume_agrees(case: &Case, claims: &PodClaims, snapshot: &Snapshot) -> Result
         return Ok(());
     };
     same("allFullyBound", &claims.all_bound(), &want.all_fully_bound)?;
-    let found = find_pod_volumes(claims, node, snapshot, case.vac_enabled).unwrap();
+    let found = find_pod_volumes(claims, node, snapshot, case.attributes_classes).unwrap();
     let mut assumptions = Assumptions::new();
     let (assumption, plan) = assumptions.assume(&case.pod, claims, node.name(), &found);
     let (mut volumes, mut written_claims) = (Vec::new(), Vec::new());

@@ -236,7 +236,7 @@ impl<'a> BruteForce<'a> {
             node_labels: Some(self.node.metadata.labels()),
             excluded: &[],
             delay_binding: true,
-            vac_enabled: true,
+            attributes_classes: true,
         };
         let of_class = || {
             let volumes = self.volumes.iter().copied();

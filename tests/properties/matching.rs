@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use pvbind::api::{PersistentVolume, PersistentVolumeClaim, VolumePhase};
 use pvbind::matching::{
-    AccessModeSet, Bucket, FindOptions, MatchReport, VolumeIndex, find_best_match_for_claim,
-    find_matching_volume,
+    AccessModeSet, Bucket, FindOptions, MatchReport, SearchOptions, VolumeIndex,
+    find_best_match_for_claim, find_matching_volume,
 };
 
 use crate::generators::{claim, node_labels, open_volume, volume, volume_among};
@@ -43,21 +43,38 @@ struct Query {
     labels: BTreeMap<String, String>,
     excluded: Vec<u8>,
     delay_binding: bool,
-    vac_enabled: bool,
+    attributes_classes: bool,
+}
+
+impl Query {
+    /// The controller's search, with VolumeAttributesClass on.
+    fn search(&self) -> SearchOptions {
+        SearchOptions {
+            delay_binding: self.delay_binding,
+            ..SearchOptions::default()
+        }
+    }
 }
 
 fn query() -> impl Strategy<Value = Query> {
     let excluded = prop::collection::vec(0..20_u8, 0..3);
-    let vac_enabled = prop::bool::weighted(0.8);
-    (claim(), node_labels(), excluded, any::<bool>(), vac_enabled).prop_map(
-        |(claim, labels, excluded, delay_binding, vac_enabled)| Query {
-            claim,
-            labels,
-            excluded,
-            delay_binding,
-            vac_enabled,
-        },
+    let attributes_classes = prop::bool::weighted(0.8);
+    (
+        claim(),
+        node_labels(),
+        excluded,
+        any::<bool>(),
+        attributes_classes,
     )
+        .prop_map(
+            |(claim, labels, excluded, delay_binding, attributes_classes)| Query {
+                claim,
+                labels,
+                excluded,
+                delay_binding,
+                attributes_classes,
+            },
+        )
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
@@ -78,17 +95,17 @@ fn ask_both(
         claim,
         labels,
         delay_binding,
-        vac_enabled,
+        attributes_classes,
         ..
     } = query;
-    let slice = find_best_match_for_claim(claim, by_name(volumes), *delay_binding, *vac_enabled);
-    let found = index.best_match(claim, *delay_binding, *vac_enabled);
-    prop_assert_eq!(found.map(|found| found.map(Arc::as_ref)), slice.clone());
-    let options = FindOptions {
+    let search = SearchOptions {
         delay_binding: *delay_binding,
-        vac_enabled: *vac_enabled,
-        ..FindOptions::default()
+        attributes_classes: *attributes_classes,
     };
+    let slice = find_best_match_for_claim(claim, by_name(volumes), search);
+    let found = index.best_match(claim, search);
+    prop_assert_eq!(found.map(|found| found.map(Arc::as_ref)), slice.clone());
+    let options = FindOptions::from(search);
     let report = MatchReport::new(claim, by_name(volumes), &options);
     check_report(&report, slice.unwrap_or_default(), volumes.len())?;
 
@@ -104,7 +121,7 @@ fn ask_both(
         ..options
     };
     let slice = find_matching_volume(claim, by_name(volumes), &options);
-    let found = index.best_match_on_node(claim, labels, &excluded, *vac_enabled);
+    let found = index.best_match_on_node(claim, labels, &excluded, *attributes_classes);
     prop_assert_eq!(found.map(|found| found.map(Arc::as_ref)), slice.clone());
     let report = MatchReport::new(claim, by_name(volumes), &options);
     check_report(&report, slice.unwrap_or_default(), volumes.len())?;
@@ -113,7 +130,7 @@ fn ask_both(
     let of_class = by_name(volumes).filter(|volume| volume.class_name() == claim.class_name());
     let slice = find_matching_volume(claim, of_class, &options).unwrap_or_default();
     let search = index
-        .search(claim, *vac_enabled)
+        .search(claim, *attributes_classes)
         .map(|search| search.within_class());
     let found = search
         .ok()
@@ -196,7 +213,7 @@ proptest! {
             shuffled.swap(i, other);
         }
         let answer = |volumes: &[&PersistentVolume]| {
-            find_best_match_for_claim(&query.claim, volumes.iter().copied(), query.delay_binding, true)
+            find_best_match_for_claim(&query.claim, volumes.iter().copied(), query.search())
                 .map(|found| found.map(|found| found.name().to_owned()))
         };
         let sorted: Vec<_> = by_name(&volumes).collect();
@@ -219,7 +236,7 @@ proptest! {
         query in query(),
     ) {
         let claim = &query.claim;
-        let Ok(Some(chosen)) = find_best_match_for_claim(claim, by_name(&volumes), false, true) else {
+        let Ok(Some(chosen)) = find_best_match_for_claim(claim, by_name(&volumes), SearchOptions::default()) else {
             return Ok(());
         };
         prop_assert!(chosen.storage() >= claim.requested_storage());
@@ -250,9 +267,9 @@ proptest! {
         added in open_volume(),
     ) {
         let more = || by_name(&volumes).chain([&added]);
-        let before = find_best_match_for_claim(&query.claim, by_name(&volumes), query.delay_binding, true);
+        let before = find_best_match_for_claim(&query.claim, by_name(&volumes), query.search());
         if let Ok(Some(_)) = before {
-            let after = find_best_match_for_claim(&query.claim, more(), query.delay_binding, true);
+            let after = find_best_match_for_claim(&query.claim, more(), query.search());
             prop_assert!(matches!(after, Ok(Some(_))), "{:?}", after);
         }
         let options = FindOptions { node_labels: Some(&query.labels), ..FindOptions::default() };

@@ -23,7 +23,7 @@ struct World {
     snapshot: Snapshot,
     nodes: Vec<Node>,
     claims: PodClaims,
-    vac_enabled: bool,
+    attributes_classes: bool,
 }
 
 fn read<T: serde::de::DeserializeOwned>(value: Value) -> Arc<T> {
@@ -86,7 +86,7 @@ fn world() -> impl Strategy<Value = World> {
     let nodes = prop::collection::vec(node_labels(), 1..6);
     let claims = prop::collection::vec(standing_claim(), 0..4);
     let pools = prop::collection::vec(pool(), 0..6);
-    let vac_enabled = prop::bool::weighted(0.8);
+    let attributes_classes = prop::bool::weighted(0.8);
     (
         volumes,
         nodes,
@@ -94,10 +94,10 @@ fn world() -> impl Strategy<Value = World> {
         pools,
         class("fast"),
         class("slow"),
-        vac_enabled,
+        attributes_classes,
     )
         .prop_map(
-            |(volumes, nodes, standing, pools, fast, slow, vac_enabled)| {
+            |(volumes, nodes, standing, pools, fast, slow, attributes_classes)| {
                 let mut snapshot = Snapshot::new();
                 for volume in volumes {
                     snapshot.apply(Arc::new(volume));
@@ -117,7 +117,7 @@ fn world() -> impl Strategy<Value = World> {
                     snapshot,
                     nodes,
                     claims: split(standing),
-                    vac_enabled,
+                    attributes_classes,
                 }
             },
         )
@@ -150,11 +150,12 @@ fn split(standing: Vec<(PersistentVolumeClaim, u8, u8)>) -> PodClaims {
 }
 
 fn check_forms<V: SchedulingView>(world: &World, view: &V) -> Result<(), TestCaseError> {
-    let many = find_pod_volumes_on_nodes(&world.claims, &world.nodes, view, world.vac_enabled);
+    let many =
+        find_pod_volumes_on_nodes(&world.claims, &world.nodes, view, world.attributes_classes);
     prop_assert_eq!(many.len(), world.nodes.len());
     for (node, many) in world.nodes.iter().zip(many) {
-        let plain = find_pod_volumes_plain(&world.claims, node, view, world.vac_enabled);
-        let one = find_pod_volumes(&world.claims, node, view, world.vac_enabled);
+        let plain = find_pod_volumes_plain(&world.claims, node, view, world.attributes_classes);
+        let one = find_pod_volumes(&world.claims, node, view, world.attributes_classes);
         prop_assert_eq!(&one, &plain);
         prop_assert_eq!(&many, &plain);
     }
@@ -174,7 +175,7 @@ fn said_by<V: SchedulingView>(world: &World, view: &V) -> Said {
         let held = view.claim(claim.metadata.namespace(), claim.metadata.name());
         held.map(|held| held.into_arc())
     };
-    let vac = world.vac_enabled;
+    let vac = world.attributes_classes;
     Said {
         volumes: view.volume_layers().all().into_iter().cloned().collect(),
         claims: world.claims.delayed.iter().map(claim).collect(),
@@ -209,7 +210,7 @@ proptest! {
     #[test]
     fn no_volume_is_given_to_two_claims_of_a_pod(world in world()) {
         for node in &world.nodes {
-            let found = find_pod_volumes(&world.claims, node, &world.snapshot, world.vac_enabled);
+            let found = find_pod_volumes(&world.claims, node, &world.snapshot, world.attributes_classes);
             let Ok(found) = found else { continue };
             let names: BTreeSet<_> =
                 found.static_bindings.iter().map(|binding| binding.volume.name()).collect();
@@ -219,7 +220,7 @@ proptest! {
 
     #[test]
     fn what_stands_in_the_way_explains_the_reasons(world in world()) {
-        let search = PodSearch::new(&world.claims, &world.snapshot, world.vac_enabled);
+        let search = PodSearch::new(&world.claims, &world.snapshot, world.attributes_classes);
         for node in &world.nodes {
             let obstacles = search.explain(node);
             match search.on_node(node) {
@@ -246,7 +247,7 @@ proptest! {
         for claims in [&world.claims, &other] {
             let found = {
                 let view = assumptions.over(&world.snapshot);
-                let find = |node| find_pod_volumes(claims, node, &view, world.vac_enabled).ok();
+                let find = |node| find_pod_volumes(claims, node, &view, world.attributes_classes).ok();
                 let found = world.nodes.iter().find_map(|node| Some((node, find(node)?)));
                 found.map(|(node, found)| (node.name().to_owned(), found))
             };
@@ -290,16 +291,16 @@ proptest! {
         labels in node_labels(),
         added in open_volume(),
     ) {
-        let World { mut snapshot, mut nodes, claims, vac_enabled } = world;
-        let before = find_pod_volumes_on_nodes(&claims, &nodes, &snapshot, vac_enabled);
+        let World { mut snapshot, mut nodes, claims, attributes_classes } = world;
+        let before = find_pod_volumes_on_nodes(&claims, &nodes, &snapshot, attributes_classes);
         nodes.insert(0, node(9, &labels));
-        let after = find_pod_volumes_on_nodes(&claims, &nodes, &snapshot, vac_enabled);
+        let after = find_pod_volumes_on_nodes(&claims, &nodes, &snapshot, attributes_classes);
         prop_assert_eq!(&before[..], &after[1..]);
 
         let mut added: PersistentVolume = added;
         added.metadata.name = Some("pv-added".to_owned());
         snapshot.apply(Arc::new(added));
-        let after = find_pod_volumes_on_nodes(&claims, &nodes, &snapshot, vac_enabled);
+        let after = find_pod_volumes_on_nodes(&claims, &nodes, &snapshot, attributes_classes);
         for (before, after) in before.iter().zip(&after[1..]) {
             if before.as_ref().is_ok_and(|found| found.fits()) {
                 prop_assert!(after.as_ref().is_ok_and(|found| found.fits()), "{:?}", after);

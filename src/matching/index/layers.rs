@@ -69,13 +69,13 @@ impl<'a> VolumeLayers<'a> {
     pub fn search<'c>(
         &self,
         claim: &'c PersistentVolumeClaim,
-        vac_enabled: bool,
+        attributes_classes: bool,
     ) -> Result<LayeredSearch<'a, 'c>, FindError> {
         let fronts = self.fronts.iter();
         Ok(LayeredSearch {
-            base: self.base.search(claim, vac_enabled)?.within_class(),
+            base: self.base.search(claim, attributes_classes)?.within_class(),
             fronts: fronts
-                .map(|front| Ok(front.search(claim, vac_enabled)?.within_class()))
+                .map(|front| Ok(front.search(claim, attributes_classes)?.within_class()))
                 .collect::<Result<_, FindError>>()?,
             layers: self.clone(),
         })

@@ -18,7 +18,7 @@ use self::affinity::Affinities;
 use self::group::Groups;
 use self::names::VolumesByName;
 use self::query::Reserved;
-use super::{AccessModeSet, FindError};
+use super::{AccessModeSet, FindError, SearchOptions};
 use crate::api::{PersistentVolume, PersistentVolumeClaim, VolumePhase};
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ use std::collections::BTreeMap;
 /// ```
 /// use std::sync::Arc;
 /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
-/// use pvbind::matching::VolumeIndex;
+/// use pvbind::matching::{SearchOptions, VolumeIndex};
 /// let mut index = VolumeIndex::new();
 /// for (name, size) in [("large", "20Gi"), ("snug", "6Gi"), ("small", "1Gi")] {
 ///     let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
@@ -64,10 +64,10 @@ use std::collections::BTreeMap;
 /// let claim: PersistentVolumeClaim = serde_json::from_str(
 ///     r#"{"spec": {"resources": {"requests": {"storage": "5Gi"}}, "accessModes": ["ReadWriteOnce"]}}"#,
 /// )?;
-/// let found = index.best_match(&claim, false, true).unwrap();
+/// let found = index.best_match(&claim, SearchOptions::default()).unwrap();
 /// assert_eq!(found.unwrap().name(), "snug");
 /// index.remove("snug");
-/// let found = index.best_match(&claim, false, true).unwrap();
+/// let found = index.best_match(&claim, SearchOptions::default()).unwrap();
 /// assert_eq!(found.unwrap().name(), "large");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
@@ -143,10 +143,9 @@ impl VolumeIndex {
     pub fn best_match(
         &self,
         claim: &PersistentVolumeClaim,
-        delay_binding: bool,
-        vac_enabled: bool,
+        options: SearchOptions,
     ) -> Result<Option<&Arc<PersistentVolume>>, FindError> {
-        query::best_match(self, claim, delay_binding, vac_enabled)
+        query::best_match(self, claim, options)
     }
 
     /// The volume for a claim on a node with these labels, without those of the
@@ -164,9 +163,9 @@ impl VolumeIndex {
         claim: &PersistentVolumeClaim,
         node_labels: &BTreeMap<String, String>,
         excluded: &[&str],
-        vac_enabled: bool,
+        attributes_classes: bool,
     ) -> Result<Option<&Arc<PersistentVolume>>, FindError> {
-        let search = self.search(claim, vac_enabled)?;
+        let search = self.search(claim, attributes_classes)?;
         Ok(search.on_node(&self.node(node_labels), excluded))
     }
 
@@ -178,9 +177,9 @@ impl VolumeIndex {
     pub fn search<'i, 'c>(
         &'i self,
         claim: &'c PersistentVolumeClaim,
-        vac_enabled: bool,
+        attributes_classes: bool,
     ) -> Result<ClaimSearch<'i, 'c>, FindError> {
-        ClaimSearch::new(self, claim, vac_enabled)
+        ClaimSearch::new(self, claim, attributes_classes)
     }
 
     /// Prepares searches for many claims on one node.

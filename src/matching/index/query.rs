@@ -12,14 +12,13 @@ use super::names::VolumesByName;
 use super::slot::{Request, Slot};
 use crate::api::{PersistentVolume, PersistentVolumeClaim};
 use crate::matching::find::{check_before_reservation, check_claim};
-use crate::matching::{AccessModeSet, FindError, FindOptions};
+use crate::matching::{AccessModeSet, FindError, FindOptions, SearchOptions};
 use crate::selector::{CompiledLabelSelector, CompiledNodeSelector};
 
 pub(super) fn best_match<'a>(
     index: &'a VolumeIndex,
     claim: &PersistentVolumeClaim,
-    delay_binding: bool,
-    vac_enabled: bool,
+    options: SearchOptions,
 ) -> Result<Option<&'a Arc<PersistentVolume>>, FindError> {
     let asked = AccessModeSet::of(claim.access_modes());
     let has_volumes = |set: &AccessModeSet| index.sets.get(set.index()).is_some_and(|&n| n > 0);
@@ -28,21 +27,18 @@ pub(super) fn best_match<'a>(
     if asks_for_unknown || !AccessModeSet::all().any(|set| serves(&set)) {
         return Ok(None);
     }
-    let selector = check_claim(claim, vac_enabled)?;
-    let options = FindOptions {
-        vac_enabled,
-        ..FindOptions::default()
-    };
+    let selector = check_claim(claim, options.attributes_classes)?;
+    let find = FindOptions::from(options);
     let request = Request::of(claim.requested_storage());
     // Of each group the reserved volume with the lowest name, in one pass.
     let mut reserved = [None; AccessModeSet::COUNT];
-    for volume in index.reserved.for_claim(claim, &options) {
+    for volume in index.reserved.for_claim(claim, &find) {
         let set = AccessModeSet::of(volume.access_modes());
         if let Some(first) = reserved.get_mut(set.index()) {
             first.get_or_insert(volume);
         }
     }
-    let open = if delay_binding {
+    let open = if options.delay_binding {
         None
     } else {
         index.open.of_claim(claim)
@@ -96,11 +92,11 @@ impl<'i, 'c> ClaimSearch<'i, 'c> {
     pub(super) fn new(
         index: &'i VolumeIndex,
         claim: &'c PersistentVolumeClaim,
-        vac_enabled: bool,
+        attributes_classes: bool,
     ) -> Result<Self, FindError> {
-        let selector = check_claim(claim, vac_enabled)?;
+        let selector = check_claim(claim, attributes_classes)?;
         let options = FindOptions {
-            vac_enabled,
+            attributes_classes,
             ..FindOptions::default()
         };
         let reserved = index.reserved.for_claim(claim, &options);

@@ -113,10 +113,10 @@ pub fn assign_pod_volumes<V: SchedulingView + ?Sized>(
     claims: &PodClaims,
     node: &Node,
     view: &V,
-    vac_enabled: bool,
+    attributes_classes: bool,
     room: PoolRoom,
 ) -> Result<PodVolumes, FindVolumesError> {
-    PodSearch::new(claims, view, vac_enabled).assign_on_node(node, room)
+    PodSearch::new(claims, view, attributes_classes).assign_on_node(node, room)
 }
 
 // Why the answer is right. `bipartite` finds, for the graph of claims and
