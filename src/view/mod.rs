@@ -13,6 +13,9 @@ pub use cluster::{ClusterView, default_class_among};
 mod scheduling;
 pub use scheduling::SchedulingView;
 
+mod provisioning;
+pub use provisioning::ProvisioningView;
+
 mod version;
 pub use version::is_older_version;
 

@@ -1,0 +1,55 @@
+//! What an external provisioner asks of a cluster beyond what the binding
+//! controller asks.
+
+use super::{ClusterView, Held, Snapshot};
+use crate::api::{CsiNode, Node};
+
+/// What an external provisioner asks of a cluster beyond what the binding
+/// controller asks: nodes and CSINodes, from which it learns the topology.
+///
+/// [`Snapshot`] answers at once. Where a decision takes the first that will do,
+/// it is the first in the order of the visit; a snapshot visits by name.
+pub trait ProvisioningView: ClusterView {
+    /// The CSINode of this name.
+    fn csi_node(&self, name: &str) -> Option<Held<'_, CsiNode>>;
+
+    /// Shows every CSINode once, until `visit` answers `false`.
+    fn visit_csi_nodes(&self, visit: &mut dyn FnMut(&CsiNode) -> bool);
+
+    /// Shows every node once.
+    fn visit_nodes(&self, visit: &mut dyn FnMut(&Node));
+}
+
+impl ProvisioningView for Snapshot {
+    fn csi_node(&self, name: &str) -> Option<Held<'_, CsiNode>> {
+        self.csi_nodes.get("", name).map(Held::Lent)
+    }
+
+    fn visit_csi_nodes(&self, visit: &mut dyn FnMut(&CsiNode) -> bool) {
+        for csi_node in self.csi_nodes.iter() {
+            if !visit(csi_node) {
+                return;
+            }
+        }
+    }
+
+    fn visit_nodes(&self, visit: &mut dyn FnMut(&Node)) {
+        for node in self.nodes.iter() {
+            visit(node);
+        }
+    }
+}
+
+impl<V: ProvisioningView + ?Sized> ProvisioningView for &V {
+    fn csi_node(&self, name: &str) -> Option<Held<'_, CsiNode>> {
+        (**self).csi_node(name)
+    }
+
+    fn visit_csi_nodes(&self, visit: &mut dyn FnMut(&CsiNode) -> bool) {
+        (**self).visit_csi_nodes(visit);
+    }
+
+    fn visit_nodes(&self, visit: &mut dyn FnMut(&Node)) {
+        (**self).visit_nodes(visit);
+    }
+}
