@@ -73,6 +73,7 @@ pub mod binding;
 pub mod controller;
 pub mod matching;
 pub mod plan;
+pub mod provisioner;
 pub mod quantity;
 pub mod scheduling;
 pub mod selector;

@@ -46,6 +46,7 @@ mod selector;
 #[path = "../support/server.rs"]
 mod server;
 mod sync;
+mod topology;
 
 /// Runs one case: how it went, or how it disagrees.
 type Run = fn(&Value) -> Result<CaseOutcome, String>;
@@ -63,7 +64,7 @@ const PARTS: &[(&str, Option<Run>)] = &[
     ("sync_volume", Some(sync::run_volume)),
     ("pod_volumes", Some(scheduling::run)),
     ("csi_provisioner", None),
-    ("csi_topology", None),
+    ("csi_topology", Some(topology::run)),
 ];
 
 /// Cases that are known to disagree: file, id, reason. They are counted and

@@ -1,0 +1,267 @@
+//! What is asked of a CSI driver and what it answers, named as in the CSI
+//! specification (1.9 and later), so that each type maps one to one to the
+//! protobuf message of its name.
+//!
+//! The crate has no gRPC and no generated code; an embedder copies the fields.
+//! As JSON the fields have the names of the specification, and what is empty is
+//! left out.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// `CreateVolumeRequest`: make a volume, or give the one that was made under
+/// this name before.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CreateVolumeRequest {
+    /// The name that the volume is asked for under. The same claim always asks
+    /// under the same name, which is what makes the call repeatable.
+    pub name: String,
+    /// How large it must be; `None` leaves it to the driver.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity_range: Option<CapacityRange>,
+    /// How it must be usable: each of these.
+    pub volume_capabilities: Vec<VolumeCapability>,
+    /// The class's parameters that are the driver's.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, String>,
+    /// Passwords and the like. Not written as JSON.
+    #[serde(skip)]
+    pub secrets: Secrets,
+    /// What to fill the volume with; `None` for an empty one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub volume_content_source: Option<VolumeContentSource>,
+    /// Where it must be reachable from; `None` leaves it to the driver.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accessibility_requirements: Option<TopologyRequirement>,
+    /// The parameters of the VolumeAttributesClass.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub mutable_parameters: BTreeMap<String, String>,
+}
+
+/// `CapacityRange`: how large a volume must and may be, in bytes. 0 means that
+/// there is no such bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CapacityRange {
+    /// It must have at least so many bytes.
+    pub required_bytes: i64,
+    /// It must not have more than so many bytes.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub limit_bytes: i64,
+}
+
+/// `VolumeCapability`: one way in which a volume must be usable.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VolumeCapability {
+    /// As a device or as a file system (the `oneof` of the specification).
+    #[serde(flatten)]
+    pub access_type: AccessType,
+    /// By how many, and for what.
+    pub access_mode: AccessMode,
+}
+
+/// How a volume is given to a pod.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum AccessType {
+    /// `BlockVolume`: as a raw device.
+    Block(BlockVolume),
+    /// `MountVolume`: as a mounted file system.
+    Mount(MountVolume),
+}
+
+/// `BlockVolume`: nothing more is to be said of a raw device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockVolume {}
+
+/// `MountVolume`: how to mount a file system.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MountVolume {
+    /// The type of the file system; empty leaves it to the driver.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub fs_type: String,
+    /// The options to mount with.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mount_flags: Vec<String>,
+}
+
+/// `VolumeCapability.AccessMode.Mode`: by how many nodes, and for what. The
+/// enumeration of the specification is open, and so is this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[non_exhaustive]
+pub enum AccessMode {
+    /// By one node, for reading and writing.
+    SingleNodeWriter,
+    /// By one node, for reading.
+    SingleNodeReaderOnly,
+    /// By many nodes, for reading.
+    MultiNodeReaderOnly,
+    /// By many nodes, of which one writes.
+    MultiNodeSingleWriter,
+    /// By many nodes, for reading and writing.
+    MultiNodeMultiWriter,
+    /// By one pod, for reading and writing.
+    SingleNodeSingleWriter,
+    /// By many pods of one node, for reading and writing.
+    SingleNodeMultiWriter,
+}
+
+impl AccessMode {
+    /// The number that stands for the mode on the wire.
+    ///
+    /// ```
+    /// use pvbind::provisioner::csi::AccessMode;
+    /// assert_eq!(AccessMode::SingleNodeWriter.number(), 1);
+    /// assert_eq!(AccessMode::SingleNodeMultiWriter.number(), 7);
+    /// ```
+    pub fn number(self) -> i32 {
+        match self {
+            AccessMode::SingleNodeWriter => 1,
+            AccessMode::SingleNodeReaderOnly => 2,
+            AccessMode::MultiNodeReaderOnly => 3,
+            AccessMode::MultiNodeSingleWriter => 4,
+            AccessMode::MultiNodeMultiWriter => 5,
+            AccessMode::SingleNodeSingleWriter => 6,
+            AccessMode::SingleNodeMultiWriter => 7,
+        }
+    }
+}
+
+/// `VolumeContentSource`: what to fill a volume with (the `oneof` of the
+/// specification).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum VolumeContentSource {
+    /// `SnapshotSource`: a snapshot.
+    Snapshot {
+        /// The driver's name for it.
+        snapshot_id: String,
+    },
+    /// `VolumeSource`: another volume.
+    Volume {
+        /// The driver's name for it.
+        volume_id: String,
+    },
+}
+
+/// `TopologyRequirement`: where a volume must be reachable from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TopologyRequirement {
+    /// It must be reachable from at least one of these.
+    pub requisite: Vec<Topology>,
+    /// It should be reachable from the first of these that can be.
+    pub preferred: Vec<Topology>,
+}
+
+/// `Topology`: a part of a cluster, such as a zone. All the pairs must hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Topology {
+    /// The labels of the nodes in it, by key.
+    pub segments: BTreeMap<String, String>,
+}
+
+/// `Volume`: what a driver says of a volume that it made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Volume {
+    /// How large it is, in bytes; 0 if the driver does not say.
+    pub capacity_bytes: i64,
+    /// The driver's name for it.
+    pub volume_id: String,
+    /// What the driver wants to be told whenever the volume is used.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub volume_context: BTreeMap<String, String>,
+    /// What it was filled with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content_source: Option<VolumeContentSource>,
+    /// Where it is reachable from: at least one of these must hold. Empty if
+    /// from everywhere.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub accessible_topology: Vec<Topology>,
+}
+
+/// `DeleteVolumeRequest`: delete a volume; one that is not there is deleted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DeleteVolumeRequest {
+    /// The driver's name for it.
+    pub volume_id: String,
+    /// Passwords and the like. Not written as JSON.
+    #[serde(skip)]
+    pub secrets: Secrets,
+}
+
+/// Passwords and the like, by name. The specification marks such fields
+/// (`csi_secret`); here neither `Debug` nor JSON shows their values.
+///
+/// ```
+/// use pvbind::provisioner::csi::Secrets;
+/// let mut secrets = Secrets::default();
+/// secrets.0.insert("password".into(), "hunter2".into());
+/// assert_eq!(format!("{secrets:?}"), r#"{"password": ***}"#);
+/// ```
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Secrets(pub BTreeMap<String, String>);
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hidden = self.0.keys().map(|key| (key, format_args!("***")));
+        f.debug_map().entries(hidden).finish()
+    }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(number: &i64) -> bool {
+    *number == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_request_reads_as_the_specification_names_it() {
+        let request = CreateVolumeRequest {
+            name: "pvc-1".into(),
+            capacity_range: Some(CapacityRange {
+                required_bytes: 5,
+                limit_bytes: 0,
+            }),
+            volume_capabilities: vec![
+                VolumeCapability {
+                    access_type: AccessType::Mount(MountVolume {
+                        fs_type: "xfs".into(),
+                        mount_flags: vec![],
+                    }),
+                    access_mode: AccessMode::SingleNodeWriter,
+                },
+                VolumeCapability {
+                    access_type: AccessType::Block(BlockVolume {}),
+                    access_mode: AccessMode::MultiNodeMultiWriter,
+                },
+            ],
+            secrets: Secrets(BTreeMap::from([("user".into(), "me".into())])),
+            ..CreateVolumeRequest::default()
+        };
+        let written = json!({"name": "pvc-1", "capacity_range": {"required_bytes": 5},
+            "volume_capabilities": [
+                {"mount": {"fs_type": "xfs"}, "access_mode": "SINGLE_NODE_WRITER"},
+                {"block": {}, "access_mode": "MULTI_NODE_MULTI_WRITER"}]});
+        assert_eq!(serde_json::to_value(&request).unwrap(), written);
+        let read: CreateVolumeRequest = serde_json::from_value(written).unwrap();
+        assert_eq!(read.volume_capabilities, request.volume_capabilities);
+    }
+}

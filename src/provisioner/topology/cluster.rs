@@ -1,0 +1,64 @@
+//! The segments that the nodes of a cluster make up.
+
+use std::collections::BTreeSet;
+
+use super::{Segment, TopologyError};
+use crate::api::Node;
+use crate::view::ProvisioningView;
+
+/// The segments of all nodes that have all these labels, each once. Nodes of
+/// one segment cost a look-up each; only its first node has it copied.
+pub(super) fn cluster_segments<V: ProvisioningView + ?Sized>(
+    view: &V,
+    keys: &[String],
+) -> Result<Vec<Segment>, TopologyError> {
+    let mut seen = BTreeSet::new();
+    let mut segments = Vec::new();
+    // The values of one node, each with its length in front so that no two
+    // lists of values look the same.
+    let mut place = Vec::new();
+    view.visit_nodes(&mut |node| {
+        let labels = node.metadata.labels();
+        place.clear();
+        for key in keys {
+            let Some(value) = labels.get(key) else {
+                return;
+            };
+            place.extend_from_slice(&value.len().to_be_bytes());
+            place.extend_from_slice(value.as_bytes());
+        }
+        if !seen.contains(&place) {
+            seen.insert(place.clone());
+            segments.extend(segment_of(node, keys));
+        }
+    });
+    some(segments, keys)
+}
+
+pub(super) fn cluster_segments_plain<V: ProvisioningView + ?Sized>(
+    view: &V,
+    keys: &[String],
+) -> Result<Vec<Segment>, TopologyError> {
+    let mut segments = Vec::new();
+    view.visit_nodes(&mut |node| segments.extend(segment_of(node, keys)));
+    some(segments, keys)
+}
+
+fn some(segments: Vec<Segment>, keys: &[String]) -> Result<Vec<Segment>, TopologyError> {
+    match segments.is_empty() {
+        true => Err(TopologyError::KeysOnNoNode {
+            keys: keys.to_vec(),
+        }),
+        false => Ok(segments),
+    }
+}
+
+/// The node's segment, if it has all the labels.
+fn segment_of(node: &Node, keys: &[String]) -> Option<Segment> {
+    let labels = node.metadata.labels();
+    let pairs: Option<Vec<_>> = keys
+        .iter()
+        .map(|key| Some((key.as_str(), labels.get(key)?.as_str())))
+        .collect();
+    pairs.map(Segment::new)
+}
