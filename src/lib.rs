@@ -59,6 +59,8 @@
 //! | [`api`] | the objects as Kubernetes writes them |
 //! | [`quantity`] | exact quantities |
 //!
+//! Beside the house, the doors: [`convert`] from and to other crates' objects.
+//!
 //! # What holds everywhere
 //! - A check gives a typed refusal with the facts, not `false`.
 //! - Objects keep fields and values that this crate does not know.
@@ -71,6 +73,7 @@
 pub mod api;
 pub mod binding;
 pub mod controller;
+pub mod convert;
 pub mod matching;
 pub mod plan;
 pub mod provisioner;
