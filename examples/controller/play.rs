@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use pvbind::api::{ClaimKey, PersistentVolume, StorageClass};
 use pvbind::controller::{
-    Backend, ClaimEvidence, Config, DeleteError, InTreePlugin, ProvisionRequest, run_operation,
-    sync_claim, sync_volume,
+    Backend, Config, DeleteError, InTreePlugin, ProvisionRequest, run_operation, run_volume_sync,
+    sync_claim,
 };
-use pvbind::plan::{Done, Operation, Plan, Provisioner, Step, Verdict, Write, carry_out};
+use pvbind::plan::{Done, Operation, Plan, Provisioner, Report, Step, Write, carry_out};
 use serde_json::{Value, json};
 
 use crate::arguments::Answer;
@@ -128,19 +127,20 @@ impl Player<'_> {
         let Some(volume) = volume.cloned() else {
             return;
         };
-        let view = &self.cluster.snapshot;
-        let mut plan = sync_volume(&self.config, view, &volume, None);
-        if let Verdict::AskApiServer(key) = plan.verdict {
-            let claim = self.cluster.server.claims.get(&key).cloned();
-            let claim = claim.map(Arc::new);
-            let evidence = ClaimEvidence { key, claim };
-            plan = sync_volume(&self.config, view, &volume, Some(&evidence));
+        let cluster = &mut *self.cluster;
+        let (view, server) = (&cluster.snapshot, &mut cluster.server);
+        match run_volume_sync(&self.config, view, server, &volume) {
+            Ok(report) => self.tell_report(&format!("volume {name}"), &report),
+            Err(error) => self.tell_once(name, &format!("error: {error}"), &mut Vec::new()),
         }
-        self.carry_out(&format!("volume {name}"), plan);
     }
 
     fn carry_out(&mut self, object: &str, plan: Plan) {
         let report = carry_out(&mut self.cluster.server, plan);
+        self.tell_report(object, &report);
+    }
+
+    fn tell_report(&mut self, object: &str, report: &Report) {
         let mut lines = Vec::new();
         for done in &report.done {
             self.tell(done, &mut lines);
@@ -230,7 +230,7 @@ impl Player<'_> {
         match &done.step {
             Step::Write { write, .. } => {
                 self.played.writes += 1;
-                let error = done.error.as_ref();
+                let error = done.error();
                 let error = error
                     .map(|error| format!(" failed: {error}"))
                     .unwrap_or_default();

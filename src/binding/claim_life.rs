@@ -18,11 +18,11 @@ use crate::quantity::Quantity;
 /// claim's life again ([`Reopened`](ClaimState::Reopened)).
 ///
 /// ```
-/// use pvbind::binding::{ClaimEvent, ClaimState};
-/// assert_eq!(ClaimState::Bound.after(ClaimEvent::VolumeLost)?, ClaimState::Lost);
-/// let refused = ClaimState::Bound.after(ClaimEvent::Waits).unwrap_err();
+/// use pvbind::binding::{ClaimLifeEvent, ClaimState};
+/// assert_eq!(ClaimState::Bound.after(ClaimLifeEvent::VolumeLost)?, ClaimState::Lost);
+/// let refused = ClaimState::Bound.after(ClaimLifeEvent::Waits).unwrap_err();
 /// assert_eq!(refused.to_string(), "a claim that is bound cannot wait: its binding is completed");
-/// # Ok::<(), pvbind::binding::ClaimRefusal>(())
+/// # Ok::<(), pvbind::binding::ClaimLifeRefusal>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -44,7 +44,7 @@ pub enum ClaimState {
 /// What happens to a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum ClaimEvent {
+pub enum ClaimLifeEvent {
     /// There is no volume for it yet.
     Waits,
     /// The volume that it names is bound to it.
@@ -56,19 +56,19 @@ pub enum ClaimEvent {
 /// A step in a claim's life that must not happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("a claim that is {state} cannot {event}: {reason}")]
-pub struct ClaimRefusal {
+pub struct ClaimLifeRefusal {
     /// Where the claim is in its life.
     pub state: ClaimState,
     /// What was to happen.
-    pub event: ClaimEvent,
+    pub event: ClaimLifeEvent,
     /// Why it must not.
-    pub reason: ClaimRefusalReason,
+    pub reason: ClaimLifeRefusalReason,
 }
 
 /// Why a step in a claim's life must not happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
-pub enum ClaimRefusalReason {
+pub enum ClaimLifeRefusalReason {
     /// It has its volume, or has lost it: no other can take its place.
     #[error("its binding is completed")]
     BindCompleted,
@@ -80,13 +80,13 @@ pub enum ClaimRefusalReason {
     VolumeNotBound,
 }
 
-impl ClaimRefusalReason {
+impl ClaimLifeRefusalReason {
     /// A stable code for programs.
     pub fn code(self) -> &'static str {
         match self {
-            ClaimRefusalReason::BindCompleted => "bind-completed",
-            ClaimRefusalReason::BindNotCompleted => "bind-not-completed",
-            ClaimRefusalReason::VolumeNotBound => "volume-not-bound",
+            ClaimLifeRefusalReason::BindCompleted => "bind-completed",
+            ClaimLifeRefusalReason::BindNotCompleted => "bind-not-completed",
+            ClaimLifeRefusalReason::VolumeNotBound => "volume-not-bound",
         }
     }
 }
@@ -123,8 +123,8 @@ impl ClaimState {
     ///
     /// # Errors
     /// Where the table has a dash.
-    pub fn after(self, event: ClaimEvent) -> Result<ClaimState, ClaimRefusal> {
-        let refused = |reason| ClaimRefusal {
+    pub fn after(self, event: ClaimLifeEvent) -> Result<ClaimState, ClaimLifeRefusal> {
+        let refused = |reason| ClaimLifeRefusal {
             state: self,
             event,
             reason,
@@ -134,12 +134,12 @@ impl ClaimState {
             ClaimState::Binding | ClaimState::Bound | ClaimState::Lost
         );
         match (event, completed) {
-            (ClaimEvent::Waits, false) => Ok(ClaimState::Pending),
-            (ClaimEvent::Waits, true) => Err(refused(ClaimRefusalReason::BindCompleted)),
-            (ClaimEvent::VolumeBound, true) => Ok(ClaimState::Bound),
-            (ClaimEvent::VolumeLost, true) => Ok(ClaimState::Lost),
-            (ClaimEvent::VolumeBound | ClaimEvent::VolumeLost, false) => {
-                Err(refused(ClaimRefusalReason::BindNotCompleted))
+            (ClaimLifeEvent::Waits, false) => Ok(ClaimState::Pending),
+            (ClaimLifeEvent::Waits, true) => Err(refused(ClaimLifeRefusalReason::BindCompleted)),
+            (ClaimLifeEvent::VolumeBound, true) => Ok(ClaimState::Bound),
+            (ClaimLifeEvent::VolumeLost, true) => Ok(ClaimState::Lost),
+            (ClaimLifeEvent::VolumeBound | ClaimLifeEvent::VolumeLost, false) => {
+                Err(refused(ClaimLifeRefusalReason::BindNotCompleted))
             }
         }
     }
@@ -169,22 +169,22 @@ impl fmt::Display for ClaimState {
     }
 }
 
-impl ClaimEvent {
+impl ClaimLifeEvent {
     /// Every event.
-    pub const ALL: [ClaimEvent; 3] = [
-        ClaimEvent::Waits,
-        ClaimEvent::VolumeBound,
-        ClaimEvent::VolumeLost,
+    pub const ALL: [ClaimLifeEvent; 3] = [
+        ClaimLifeEvent::Waits,
+        ClaimLifeEvent::VolumeBound,
+        ClaimLifeEvent::VolumeLost,
     ];
 }
 
 /// What the claim would do: `wait` …
-impl fmt::Display for ClaimEvent {
+impl fmt::Display for ClaimLifeEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            ClaimEvent::Waits => "wait",
-            ClaimEvent::VolumeBound => "become bound",
-            ClaimEvent::VolumeLost => "become lost",
+            ClaimLifeEvent::Waits => "wait",
+            ClaimLifeEvent::VolumeBound => "become bound",
+            ClaimLifeEvent::VolumeLost => "become lost",
         })
     }
 }
@@ -201,7 +201,7 @@ pub enum ClaimStatusError {
     },
     /// The claim's life does not allow it.
     #[error(transparent)]
-    Refused(#[from] ClaimRefusal),
+    Refused(#[from] ClaimLifeRefusal),
 }
 
 /// The claim has no volume yet: phase Pending, and nothing of a volume in the
@@ -209,10 +209,10 @@ pub enum ClaimStatusError {
 ///
 /// # Errors
 /// The claim's binding is completed.
-pub fn claim_waits(
+pub fn mark_claim_pending(
     claim: &PersistentVolumeClaim,
-) -> Result<Edit<PersistentVolumeClaim>, ClaimRefusal> {
-    without_volume(claim, ClaimEvent::Waits)
+) -> Result<Edit<PersistentVolumeClaim>, ClaimLifeRefusal> {
+    without_volume(claim, ClaimLifeEvent::Waits)
 }
 
 /// The claim has lost its volume: phase Lost, and nothing of a volume in the
@@ -220,10 +220,10 @@ pub fn claim_waits(
 ///
 /// # Errors
 /// The claim never had one: its binding is not completed.
-pub fn claim_lost(
+pub fn mark_claim_lost(
     claim: &PersistentVolumeClaim,
-) -> Result<Edit<PersistentVolumeClaim>, ClaimRefusal> {
-    without_volume(claim, ClaimEvent::VolumeLost)
+) -> Result<Edit<PersistentVolumeClaim>, ClaimLifeRefusal> {
+    without_volume(claim, ClaimLifeEvent::VolumeLost)
 }
 
 /// The claim has its volume: phase Bound, and the volume's access modes. The
@@ -244,7 +244,7 @@ pub fn claim_lost(
 ///
 /// ```
 /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
-/// use pvbind::binding::{bind_claim_to_volume, bind_volume_to_claim, claim_bound};
+/// use pvbind::binding::{bind_claim_to_volume, bind_volume_to_claim, mark_claim_bound};
 /// let claim: PersistentVolumeClaim = serde_json::from_str(
 ///     r#"{"metadata": {"namespace": "shop", "name": "data", "uid": "u-1"}}"#,
 /// )?;
@@ -253,20 +253,20 @@ pub fn claim_lost(
 /// )?;
 /// let volume = bind_volume_to_claim(&volume, &claim).applied_to(&volume);
 /// let claim = bind_claim_to_volume(&claim, &volume).applied_to(&claim);
-/// let bound = claim_bound(&claim, &volume, true)?.changed().unwrap();
+/// let bound = mark_claim_bound(&claim, &volume, true)?.changed().unwrap();
 /// assert_eq!(serde_json::to_string(&bound.status)?, r#"{"phase":"Bound","capacity":{"storage":"5Gi"}}"#);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn claim_bound(
+pub fn mark_claim_bound(
     claim: &PersistentVolumeClaim,
     volume: &PersistentVolume,
     attributes_classes: bool,
 ) -> Result<Edit<PersistentVolumeClaim>, ClaimStatusError> {
-    let (state, event) = (ClaimState::of(claim), ClaimEvent::VolumeBound);
+    let (state, event) = (ClaimState::of(claim), ClaimLifeEvent::VolumeBound);
     let phase = state.after(event)?.phase();
     if !volume.is_bound_to(claim) {
-        let reason = ClaimRefusalReason::VolumeNotBound;
-        return Err(ClaimRefusal {
+        let reason = ClaimLifeRefusalReason::VolumeNotBound;
+        return Err(ClaimLifeRefusal {
             state,
             event,
             reason,
@@ -310,8 +310,8 @@ fn take_capacity(claim: &mut PersistentVolumeClaim, volume: &PersistentVolume, s
 
 fn without_volume(
     claim: &PersistentVolumeClaim,
-    event: ClaimEvent,
-) -> Result<Edit<PersistentVolumeClaim>, ClaimRefusal> {
+    event: ClaimLifeEvent,
+) -> Result<Edit<PersistentVolumeClaim>, ClaimLifeRefusal> {
     let phase = ClaimState::of(claim).after(event)?.phase();
     let status = &claim.status;
     let is_bare = status.access_modes.as_ref().is_none_or(Vec::is_empty)
@@ -352,23 +352,23 @@ mod tests {
     }
 
     fn status_after(claim: &PersistentVolumeClaim, volume: &PersistentVolume) -> Value {
-        let bound = claim_bound(claim, volume, true).unwrap();
+        let bound = mark_claim_bound(claim, volume, true).unwrap();
         serde_json::to_value(bound.applied_to(claim).status).unwrap()
     }
 
     #[test]
     fn a_claim_that_was_never_bound_cannot_be_lost() {
         for (phase, marked) in [("", false), ("Pending", false), ("Lost", false)] {
-            let refused = claim_lost(&claim(phase, marked, json!({}))).unwrap_err();
-            assert_eq!(refused.reason, ClaimRefusalReason::BindNotCompleted);
+            let refused = mark_claim_lost(&claim(phase, marked, json!({}))).unwrap_err();
+            assert_eq!(refused.reason, ClaimLifeRefusalReason::BindNotCompleted);
         }
     }
 
     #[test]
     fn a_bound_claim_cannot_wait_unless_its_mark_was_removed() {
-        assert!(claim_waits(&claim("Bound", true, json!({}))).is_err());
+        assert!(mark_claim_pending(&claim("Bound", true, json!({}))).is_err());
         assert!(
-            claim_waits(&claim("Bound", false, json!({})))
+            mark_claim_pending(&claim("Bound", false, json!({})))
                 .unwrap()
                 .is_changed()
         );
@@ -378,21 +378,21 @@ mod tests {
     fn a_claim_that_keeps_waiting_still_drops_what_is_not_its_own() {
         let stale = json!({"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"},
             "currentVolumeAttributesClassName": "gold", "conditions": []});
-        let waits = claim_waits(&claim("Pending", false, stale)).unwrap();
+        let waits = mark_claim_pending(&claim("Pending", false, stale)).unwrap();
         let waits = waits.changed().unwrap();
         let status = serde_json::to_value(&waits.status).unwrap();
         assert_eq!(status, json!({"phase": "Pending", "conditions": []}));
-        assert_eq!(claim_waits(&waits).unwrap(), Edit::Unchanged);
+        assert_eq!(mark_claim_pending(&waits).unwrap(), Edit::Unchanged);
     }
 
     #[test]
     fn a_claim_is_bound_only_to_a_volume_that_names_it() {
         let open = PersistentVolume::default();
-        let error = claim_bound(&claim("Pending", true, json!({})), &open, true).unwrap_err();
+        let error = mark_claim_bound(&claim("Pending", true, json!({})), &open, true).unwrap_err();
         let ClaimStatusError::Refused(refused) = error else {
             panic!("{error}");
         };
-        assert_eq!(refused.reason, ClaimRefusalReason::VolumeNotBound);
+        assert_eq!(refused.reason, ClaimLifeRefusalReason::VolumeNotBound);
     }
 
     #[test]
@@ -432,9 +432,10 @@ mod tests {
     #[test]
     fn a_volume_without_capacity_leaves_the_status_as_it_is() {
         let volume = volume(json!({}));
-        let error = claim_bound(&claim("Pending", true, json!({})), &volume, true).unwrap_err();
+        let error =
+            mark_claim_bound(&claim("Pending", true, json!({})), &volume, true).unwrap_err();
         assert!(matches!(error, ClaimStatusError::NoStorageCapacity { .. }));
-        let bound = claim_bound(&claim("Bound", true, json!({})), &volume, true);
+        let bound = mark_claim_bound(&claim("Bound", true, json!({})), &volume, true);
         assert_eq!(bound, Ok(Edit::Unchanged));
     }
 
@@ -444,7 +445,7 @@ mod tests {
             "capacity": {"storage": "5Gi"}, "volumeAttributesClassName": "gold"}}));
         let class_after = |phase: &str, attributes_classes| {
             let claim = claim(phase, true, json!({}));
-            let bound = claim_bound(&claim, &volume, attributes_classes).unwrap();
+            let bound = mark_claim_bound(&claim, &volume, attributes_classes).unwrap();
             bound
                 .changed()
                 .unwrap()

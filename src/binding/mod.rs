@@ -6,8 +6,8 @@
 //! must not happen cannot be written.
 //!
 //! The four edits of a bind, in the order in which they must be written:
-//! [`bind_volume_to_claim`], [`volume_claimed`], [`bind_claim_to_volume`],
-//! [`claim_bound`].
+//! [`bind_volume_to_claim`], [`mark_volume_bound`], [`bind_claim_to_volume`],
+//! [`mark_claim_bound`].
 
 mod edit;
 pub use edit::Edit;
@@ -20,12 +20,12 @@ pub use claim::bind_claim_to_volume;
 
 mod volume_life;
 pub use volume_life::{
-    VolumeEvent, VolumeRefusal, VolumeRefusalReason, VolumeState, check_may_be_deleted,
-    volume_claimed, volume_freed, volume_reclaim_failed, volume_released,
+    VolumeLifeEvent, VolumeLifeRefusal, VolumeLifeRefusalReason, VolumeState, check_may_be_deleted,
+    mark_volume_available, mark_volume_bound, mark_volume_failed, mark_volume_released,
 };
 
 mod claim_life;
 pub use claim_life::{
-    ClaimEvent, ClaimRefusal, ClaimRefusalReason, ClaimState, ClaimStatusError, claim_bound,
-    claim_lost, claim_waits,
+    ClaimLifeEvent, ClaimLifeRefusal, ClaimLifeRefusalReason, ClaimState, ClaimStatusError,
+    mark_claim_bound, mark_claim_lost, mark_claim_pending,
 };

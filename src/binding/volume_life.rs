@@ -20,12 +20,12 @@ use crate::api::{PersistentVolume, PersistentVolumeReclaimPolicy, VolumePhase};
 /// allowed is what loses data: see [`after`](Self::after).
 ///
 /// ```
-/// use pvbind::binding::{VolumeEvent, VolumeState};
-/// let released = VolumeState::Bound.after(VolumeEvent::ClaimGone)?;
+/// use pvbind::binding::{VolumeLifeEvent, VolumeState};
+/// let released = VolumeState::Bound.after(VolumeLifeEvent::ClaimGone)?;
 /// assert_eq!(released, VolumeState::Released);
-/// let refused = VolumeState::Bound.after(VolumeEvent::Reclaimed).unwrap_err();
+/// let refused = VolumeState::Bound.after(VolumeLifeEvent::Reclaimed).unwrap_err();
 /// assert_eq!(refused.to_string(), "a volume that is bound cannot be deleted: it was not released");
-/// # Ok::<(), pvbind::binding::VolumeRefusal>(())
+/// # Ok::<(), pvbind::binding::VolumeLifeRefusal>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -49,7 +49,7 @@ pub enum VolumeState {
 /// What happens to a volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum VolumeEvent {
+pub enum VolumeLifeEvent {
     /// No claim holds it: there is no claimRef, or one without uid.
     Freed,
     /// A claim holds it: its claimRef names a claim that is there.
@@ -65,19 +65,19 @@ pub enum VolumeEvent {
 /// A step in a volume's life that must not happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("a volume that is {state} cannot {event}: {reason}")]
-pub struct VolumeRefusal {
+pub struct VolumeLifeRefusal {
     /// Where the volume is in its life.
     pub state: VolumeState,
     /// What was to happen.
-    pub event: VolumeEvent,
+    pub event: VolumeLifeEvent,
     /// Why it must not.
-    pub reason: VolumeRefusalReason,
+    pub reason: VolumeLifeRefusalReason,
 }
 
 /// Why a step in a volume's life must not happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
-pub enum VolumeRefusalReason {
+pub enum VolumeLifeRefusalReason {
     /// It is still some claim's, or free for one.
     #[error("it was not released")]
     NotReleased,
@@ -95,15 +95,15 @@ pub enum VolumeRefusalReason {
     Gone,
 }
 
-impl VolumeRefusalReason {
+impl VolumeLifeRefusalReason {
     /// A stable code for programs.
     pub fn code(self) -> &'static str {
         match self {
-            VolumeRefusalReason::NotReleased => "not-released",
-            VolumeRefusalReason::StillClaimed => "still-claimed",
-            VolumeRefusalReason::NoClaimRef => "no-claim-ref",
-            VolumeRefusalReason::NotToBeDeleted => "not-to-be-deleted",
-            VolumeRefusalReason::Gone => "gone",
+            VolumeLifeRefusalReason::NotReleased => "not-released",
+            VolumeLifeRefusalReason::StillClaimed => "still-claimed",
+            VolumeLifeRefusalReason::NoClaimRef => "no-claim-ref",
+            VolumeLifeRefusalReason::NotToBeDeleted => "not-to-be-deleted",
+            VolumeLifeRefusalReason::Gone => "gone",
         }
     }
 }
@@ -144,23 +144,23 @@ impl VolumeState {
     /// # Errors
     /// Where the table has a dash: only a volume that was released can fail to
     /// be reclaimed or be deleted, and nothing happens to one that is gone.
-    pub fn after(self, event: VolumeEvent) -> Result<VolumeState, VolumeRefusal> {
+    pub fn after(self, event: VolumeLifeEvent) -> Result<VolumeState, VolumeLifeRefusal> {
         use VolumeState::{Available, Bound, Failed, Gone, Released};
-        let refused = |reason| VolumeRefusal {
+        let refused = |reason| VolumeLifeRefusal {
             state: self,
             event,
             reason,
         };
         match (self, event) {
-            (Gone, _) => Err(refused(VolumeRefusalReason::Gone)),
-            (_, VolumeEvent::Freed) => Ok(Available),
-            (_, VolumeEvent::Claimed) => Ok(Bound),
-            (Failed, VolumeEvent::ClaimGone) => Ok(Failed),
-            (_, VolumeEvent::ClaimGone) => Ok(Released),
-            (Released | Failed, VolumeEvent::ReclaimFailed) => Ok(Failed),
-            (Released | Failed, VolumeEvent::Reclaimed) => Ok(Gone),
-            (_, VolumeEvent::ReclaimFailed | VolumeEvent::Reclaimed) => {
-                Err(refused(VolumeRefusalReason::NotReleased))
+            (Gone, _) => Err(refused(VolumeLifeRefusalReason::Gone)),
+            (_, VolumeLifeEvent::Freed) => Ok(Available),
+            (_, VolumeLifeEvent::Claimed) => Ok(Bound),
+            (Failed, VolumeLifeEvent::ClaimGone) => Ok(Failed),
+            (_, VolumeLifeEvent::ClaimGone) => Ok(Released),
+            (Released | Failed, VolumeLifeEvent::ReclaimFailed) => Ok(Failed),
+            (Released | Failed, VolumeLifeEvent::Reclaimed) => Ok(Gone),
+            (_, VolumeLifeEvent::ReclaimFailed | VolumeLifeEvent::Reclaimed) => {
+                Err(refused(VolumeLifeRefusalReason::NotReleased))
             }
         }
     }
@@ -193,26 +193,26 @@ impl fmt::Display for VolumeState {
     }
 }
 
-impl VolumeEvent {
+impl VolumeLifeEvent {
     /// Every event.
-    pub const ALL: [VolumeEvent; 5] = [
-        VolumeEvent::Freed,
-        VolumeEvent::Claimed,
-        VolumeEvent::ClaimGone,
-        VolumeEvent::ReclaimFailed,
-        VolumeEvent::Reclaimed,
+    pub const ALL: [VolumeLifeEvent; 5] = [
+        VolumeLifeEvent::Freed,
+        VolumeLifeEvent::Claimed,
+        VolumeLifeEvent::ClaimGone,
+        VolumeLifeEvent::ReclaimFailed,
+        VolumeLifeEvent::Reclaimed,
     ];
 }
 
 /// What the volume would do: `become available` …
-impl fmt::Display for VolumeEvent {
+impl fmt::Display for VolumeLifeEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            VolumeEvent::Freed => "become available",
-            VolumeEvent::Claimed => "become bound",
-            VolumeEvent::ClaimGone => "be released",
-            VolumeEvent::ReclaimFailed => "fail to be reclaimed",
-            VolumeEvent::Reclaimed => "be deleted",
+            VolumeLifeEvent::Freed => "become available",
+            VolumeLifeEvent::Claimed => "become bound",
+            VolumeLifeEvent::ClaimGone => "be released",
+            VolumeLifeEvent::ReclaimFailed => "fail to be reclaimed",
+            VolumeLifeEvent::Reclaimed => "be deleted",
         })
     }
 }
@@ -221,17 +221,19 @@ impl fmt::Display for VolumeEvent {
 ///
 /// # Errors
 /// A claimRef with uid stands in the way.
-pub fn volume_freed(volume: &PersistentVolume) -> Result<Edit<PersistentVolume>, VolumeRefusal> {
+pub fn mark_volume_available(
+    volume: &PersistentVolume,
+) -> Result<Edit<PersistentVolume>, VolumeLifeRefusal> {
     let held = volume
         .claim_ref()
         .is_some_and(|reference| !reference.uid().is_empty());
     require(
         volume,
-        VolumeEvent::Freed,
+        VolumeLifeEvent::Freed,
         !held,
-        VolumeRefusalReason::StillClaimed,
+        VolumeLifeRefusalReason::StillClaimed,
     )?;
-    in_phase_after(volume, VolumeEvent::Freed, "")
+    in_phase_after(volume, VolumeLifeEvent::Freed, "")
 }
 
 /// A claim holds the volume: phase Bound. The second edit of a bind.
@@ -241,25 +243,27 @@ pub fn volume_freed(volume: &PersistentVolume) -> Result<Edit<PersistentVolume>,
 ///
 /// ```
 /// use pvbind::api::{PersistentVolume, VolumePhase};
-/// use pvbind::binding::volume_claimed;
+/// use pvbind::binding::mark_volume_bound;
 /// let volume: PersistentVolume = serde_json::from_str(
 ///     r#"{"spec": {"claimRef": {"namespace": "shop", "name": "data", "uid": "u-1"}}}"#,
 /// )?;
-/// let bound = volume_claimed(&volume)?.changed().unwrap();
+/// let bound = mark_volume_bound(&volume)?.changed().unwrap();
 /// assert_eq!(bound.status.phase, Some(VolumePhase::Bound));
 ///
-/// let refused = volume_claimed(&PersistentVolume::default()).unwrap_err();
+/// let refused = mark_volume_bound(&PersistentVolume::default()).unwrap_err();
 /// assert_eq!(refused.to_string(), "a volume that is new cannot become bound: it has no claimRef");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn volume_claimed(volume: &PersistentVolume) -> Result<Edit<PersistentVolume>, VolumeRefusal> {
-    let event = VolumeEvent::Claimed;
+pub fn mark_volume_bound(
+    volume: &PersistentVolume,
+) -> Result<Edit<PersistentVolume>, VolumeLifeRefusal> {
+    let event = VolumeLifeEvent::Claimed;
     let has_reference = volume.claim_ref().is_some();
     require(
         volume,
         event,
         has_reference,
-        VolumeRefusalReason::NoClaimRef,
+        VolumeLifeRefusalReason::NoClaimRef,
     )?;
     in_phase_after(volume, event, "")
 }
@@ -272,14 +276,16 @@ pub fn volume_claimed(volume: &PersistentVolume) -> Result<Edit<PersistentVolume
 ///
 /// # Errors
 /// The volume has no claimRef.
-pub fn volume_released(volume: &PersistentVolume) -> Result<Edit<PersistentVolume>, VolumeRefusal> {
-    let event = VolumeEvent::ClaimGone;
+pub fn mark_volume_released(
+    volume: &PersistentVolume,
+) -> Result<Edit<PersistentVolume>, VolumeLifeRefusal> {
+    let event = VolumeLifeEvent::ClaimGone;
     let has_reference = volume.claim_ref().is_some();
     require(
         volume,
         event,
         has_reference,
-        VolumeRefusalReason::NoClaimRef,
+        VolumeLifeRefusalReason::NoClaimRef,
     )?;
     in_phase_after(volume, event, "")
 }
@@ -289,11 +295,11 @@ pub fn volume_released(volume: &PersistentVolume) -> Result<Edit<PersistentVolum
 ///
 /// # Errors
 /// The volume was not released.
-pub fn volume_reclaim_failed(
+pub fn mark_volume_failed(
     volume: &PersistentVolume,
     message: &str,
-) -> Result<Edit<PersistentVolume>, VolumeRefusal> {
-    in_phase_after(volume, VolumeEvent::ReclaimFailed, message)
+) -> Result<Edit<PersistentVolume>, VolumeLifeRefusal> {
+    in_phase_after(volume, VolumeLifeEvent::ReclaimFailed, message)
 }
 
 /// Whether the volume's object may be deleted: it was released, and its policy
@@ -301,8 +307,8 @@ pub fn volume_reclaim_failed(
 ///
 /// # Errors
 /// The first of the two that does not hold.
-pub fn check_may_be_deleted(volume: &PersistentVolume) -> Result<(), VolumeRefusal> {
-    let event = VolumeEvent::Reclaimed;
+pub fn check_may_be_deleted(volume: &PersistentVolume) -> Result<(), VolumeLifeRefusal> {
+    let event = VolumeLifeEvent::Reclaimed;
     let policy = volume.spec.persistent_volume_reclaim_policy.as_ref();
     let is_delete = policy == Some(&PersistentVolumeReclaimPolicy::Delete);
     VolumeState::of(volume).after(event)?;
@@ -310,20 +316,20 @@ pub fn check_may_be_deleted(volume: &PersistentVolume) -> Result<(), VolumeRefus
         volume,
         event,
         is_delete,
-        VolumeRefusalReason::NotToBeDeleted,
+        VolumeLifeRefusalReason::NotToBeDeleted,
     )
 }
 
 fn require(
     volume: &PersistentVolume,
-    event: VolumeEvent,
+    event: VolumeLifeEvent,
     holds: bool,
-    reason: VolumeRefusalReason,
-) -> Result<(), VolumeRefusal> {
+    reason: VolumeLifeRefusalReason,
+) -> Result<(), VolumeLifeRefusal> {
     if holds {
         return Ok(());
     }
-    Err(VolumeRefusal {
+    Err(VolumeLifeRefusal {
         state: VolumeState::of(volume),
         event,
         reason,
@@ -332,9 +338,9 @@ fn require(
 
 fn in_phase_after(
     volume: &PersistentVolume,
-    event: VolumeEvent,
+    event: VolumeLifeEvent,
     message: &str,
-) -> Result<Edit<PersistentVolume>, VolumeRefusal> {
+) -> Result<Edit<PersistentVolume>, VolumeLifeRefusal> {
     let phase = VolumeState::of(volume).after(event)?.phase();
     if volume.status.phase == phase {
         return Ok(Edit::Unchanged);
@@ -354,7 +360,7 @@ mod tests {
     fn only_a_released_volume_fails_or_goes() {
         for state in VolumeState::ALL {
             let was_released = matches!(state, VolumeState::Released | VolumeState::Failed);
-            for event in [VolumeEvent::ReclaimFailed, VolumeEvent::Reclaimed] {
+            for event in [VolumeLifeEvent::ReclaimFailed, VolumeLifeEvent::Reclaimed] {
                 assert_eq!(
                     state.after(event).is_ok(),
                     was_released,
@@ -366,15 +372,15 @@ mod tests {
 
     #[test]
     fn a_failed_volume_is_not_called_released_again() {
-        let failed = VolumeState::Failed.after(VolumeEvent::ClaimGone);
+        let failed = VolumeState::Failed.after(VolumeLifeEvent::ClaimGone);
         assert_eq!(failed, Ok(VolumeState::Failed));
     }
 
     #[test]
     fn nothing_happens_to_a_volume_that_is_gone() {
-        for event in VolumeEvent::ALL {
+        for event in VolumeLifeEvent::ALL {
             let refused = VolumeState::Gone.after(event).unwrap_err();
-            assert_eq!(refused.reason, VolumeRefusalReason::Gone);
+            assert_eq!(refused.reason, VolumeLifeRefusalReason::Gone);
         }
     }
 
@@ -396,13 +402,13 @@ mod tests {
         let volume: PersistentVolume = serde_json::from_value(json!({
             "status": {"phase": "Released", "message": "old", "reason": "kept"}}))
         .unwrap();
-        let failed = volume_reclaim_failed(&volume, "busy").unwrap().changed();
+        let failed = mark_volume_failed(&volume, "busy").unwrap().changed();
         let failed = failed.unwrap();
         assert_eq!(failed.status.message.as_deref(), Some("busy"));
         assert_eq!(failed.status.reason.as_deref(), Some("kept"));
-        let again = volume_reclaim_failed(&failed, "still busy").unwrap();
+        let again = mark_volume_failed(&failed, "still busy").unwrap();
         assert_eq!(again, Edit::Unchanged);
-        let freed = volume_freed(&failed).unwrap().changed().unwrap();
+        let freed = mark_volume_available(&failed).unwrap().changed().unwrap();
         assert_eq!(freed.status.message, None);
     }
 
@@ -415,8 +421,12 @@ mod tests {
         };
         assert_eq!(check_may_be_deleted(&volume("Delete", "Released")), Ok(()));
         for (policy, phase, reason) in [
-            ("Retain", "Released", VolumeRefusalReason::NotToBeDeleted),
-            ("Delete", "Bound", VolumeRefusalReason::NotReleased),
+            (
+                "Retain",
+                "Released",
+                VolumeLifeRefusalReason::NotToBeDeleted,
+            ),
+            ("Delete", "Bound", VolumeLifeRefusalReason::NotReleased),
         ] {
             let refused = check_may_be_deleted(&volume(policy, phase)).unwrap_err();
             assert_eq!(refused.reason, reason);

@@ -4,8 +4,8 @@ use super::Config;
 use super::draft::Draft;
 use crate::api::{PersistentVolume, PersistentVolumeClaim};
 use crate::binding::{
-    bind_claim_to_volume, bind_volume_to_claim, claim_bound, unbind_volume, volume_claimed,
-    volume_freed,
+    bind_claim_to_volume, bind_volume_to_claim, mark_claim_bound, mark_volume_available,
+    mark_volume_bound, unbind_volume,
 };
 use crate::plan::SyncError;
 use crate::view::Held;
@@ -23,11 +23,11 @@ pub(super) fn bind(
 ) -> Result<(), SyncError> {
     let edit = bind_volume_to_claim(&volume, &claim);
     let volume = draft.volume(volume, edit);
-    let edit = volume_claimed(&volume)?;
+    let edit = mark_volume_bound(&volume)?;
     let volume = draft.volume_status(volume, edit);
     let edit = bind_claim_to_volume(&claim, &volume);
     let claim = draft.claim(claim, edit);
-    let edit = claim_bound(&claim, &volume, config.attributes_classes)?;
+    let edit = mark_claim_bound(&claim, &volume, config.attributes_classes)?;
     draft.claim_status(claim, edit);
     Ok(())
 }
@@ -41,7 +41,7 @@ pub(super) fn unbind(
 ) -> Result<(), SyncError> {
     let edit = unbind_volume(&volume);
     let volume = draft.volume(volume, edit);
-    let edit = volume_freed(&volume)?;
+    let edit = mark_volume_available(&volume)?;
     draft.volume_status(volume, edit);
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! A plan in the making.
 
 use crate::api::{PersistentVolume, PersistentVolumeClaim};
-use crate::binding::{Edit, VolumeRefusal, volume_reclaim_failed};
+use crate::binding::{Edit, VolumeLifeRefusal, mark_volume_failed};
 use crate::plan::{
     Change, Event, EventReason, OnFailure, Operation, Plan, Step, SyncError, Verdict, Write,
     WriteContext,
@@ -104,8 +104,8 @@ impl Draft {
         volume: Held<'_, PersistentVolume>,
         reason: EventReason,
         message: &str,
-    ) -> Result<(), VolumeRefusal> {
-        let edit = volume_reclaim_failed(&volume, message)?;
+    ) -> Result<(), VolumeLifeRefusal> {
+        let edit = mark_volume_failed(&volume, message)?;
         if edit.is_changed() {
             let volume = self.volume_status(volume, edit);
             self.event(Event::on_volume(&volume, reason, message));

@@ -47,7 +47,10 @@ pub use operation::{
 };
 
 mod run;
-pub use run::{Backend, DeleteError, OperationReport, ProvisionRequest, run_operation};
+pub use run::{
+    Backend, DeleteError, OperationEnd, OperationReport, ProvisionRequest, run_operation,
+    run_volume_sync,
+};
 
 mod bind;
 mod default_class;

@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use crate::api::{PersistentVolume, PersistentVolumeReclaimPolicy as Policy, names};
-use crate::binding::volume_released;
+use crate::binding::mark_volume_released;
 use crate::plan::{EventReason, Operation, SyncError};
 use crate::view::Held;
 
@@ -13,7 +13,7 @@ pub(super) fn release_and_reclaim(
     draft: &mut Draft,
     volume: Held<'_, PersistentVolume>,
 ) -> Result<(), SyncError> {
-    let edit = volume_released(&volume)?;
+    let edit = mark_volume_released(&volume)?;
     let volume = draft.volume_status(volume, edit);
     let migrated_to = volume.metadata.annotation(names::MIGRATED_TO);
     if migrated_to.is_some_and(|driver| !driver.is_empty()) {

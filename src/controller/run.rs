@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{Config, Next, begin};
+use super::{ClaimEvidence, Config, Next, begin, sync_volume};
 use crate::api::{Node, PersistentVolume, PersistentVolumeClaim, StorageClass};
-use crate::plan::{ApiServer, Done, End, Operation, Plan, carry_out};
+use crate::plan::{
+    ApiError, ApiServer, Done, End, Operation, Plan, Report, Verdict, WriteFailure, carry_out,
+};
 use crate::view::ClusterView;
 
 /// What in-tree plugins do in their backend.
@@ -71,10 +73,56 @@ pub enum DeleteError {
 pub struct OperationReport {
     /// The steps that were tried, in order.
     pub done: Vec<Done>,
-    /// What ended the operation early, for the log: a write that failed, or a
-    /// read. A backend that failed is no error here: the operation went to its
-    /// end and told about it in an event, which stands in `done`.
-    pub error: Option<String>,
+    /// How it ended.
+    pub end: OperationEnd,
+}
+
+/// How an operation ended.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum OperationEnd {
+    /// It went to its end. A backend that failed is no error here: the
+    /// operation told about it in an event, which stands in
+    /// [`OperationReport::done`].
+    Finished,
+    /// A write failed; the next sync starts the operation again.
+    WriteFailed(WriteFailure),
+    /// The API server could not be asked; the next sync starts the operation
+    /// again.
+    ReadFailed(ApiError),
+}
+
+impl OperationReport {
+    /// What ended the operation early, for the log.
+    pub fn error(&self) -> Option<String> {
+        match &self.end {
+            OperationEnd::Finished => None,
+            OperationEnd::WriteFailed(failure) => Some(failure.to_string()),
+            OperationEnd::ReadFailed(error) => Some(error.to_string()),
+        }
+    }
+}
+
+/// Syncs a volume to its end: decides with [`sync_volume`], reads the claim from
+/// the API server if the decision asks for it, decides again, and carries the
+/// plan out.
+///
+/// # Errors
+/// The claim could not be read. Nothing was written then; try again later.
+pub fn run_volume_sync<V: ClusterView + ?Sized>(
+    config: &Config,
+    view: &V,
+    server: &mut (impl ApiServer + ?Sized),
+    volume: &Arc<PersistentVolume>,
+) -> Result<Report, ApiError> {
+    let plan = sync_volume(config, view, volume, None);
+    let Verdict::AskApiServer(key) = plan.verdict else {
+        return Ok(carry_out(server, plan));
+    };
+    let claim = server.read_claim(&key)?.map(Arc::new);
+    let evidence = ClaimEvidence { key, claim };
+    let plan = sync_volume(config, view, volume, Some(&evidence));
+    Ok(carry_out(server, plan))
 }
 
 /// Runs an operation to its end: carries out its plans, and answers what it
@@ -91,26 +139,26 @@ pub fn run_operation<V: ClusterView + ?Sized>(
 ) -> OperationReport {
     let mut done = Vec::new();
     let mut plan = begin(config, operation);
-    let error = loop {
+    let end = loop {
         let report = carry_out(server, plan);
         done.extend(report.done);
         let next = match report.end {
             End::Finished(next) => next,
             End::Stopped(failure) | End::StoppedSilently(failure) => {
-                break Some(failure.to_string());
+                break OperationEnd::WriteFailed(failure);
             }
         };
         plan = match next {
-            Next::Finished => break None,
+            Next::Finished => break OperationEnd::Finished,
             Next::AfterWrite(next) => next.proceed(),
             Next::ReadVolume(next) => match server.read_volume(next.name()) {
                 Ok(volume) => next.answer(config, view, volume),
-                Err(error) => break Some(error.to_string()),
+                Err(error) => break OperationEnd::ReadFailed(error),
             },
             next => ask_backend(view, backend, next),
         };
     };
-    OperationReport { done, error }
+    OperationReport { done, end }
 }
 
 fn ask_backend<V: ClusterView + ?Sized>(
@@ -147,5 +195,125 @@ fn ask_backend<V: ClusterView + ?Sized>(
             Err(message) => next.failed(&message),
         },
         Next::Finished | Next::AfterWrite(_) | Next::ReadVolume(_) => Plan::empty(Next::Finished),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::ClaimKey;
+    use crate::plan::{ApiErrorKind, Change, Event, Step, Write, Written};
+    use crate::view::Snapshot;
+
+    /// An API server with one answer about claims.
+    struct Server(Result<Option<PersistentVolumeClaim>, ApiError>);
+
+    impl ApiServer for Server {
+        fn update_volume(
+            &mut self,
+            change: &Change<PersistentVolume>,
+        ) -> Result<PersistentVolume, ApiError> {
+            Ok((*change.to).clone())
+        }
+
+        fn update_volume_status(
+            &mut self,
+            change: &Change<PersistentVolume>,
+        ) -> Result<PersistentVolume, ApiError> {
+            Ok((*change.to).clone())
+        }
+
+        fn update_claim(
+            &mut self,
+            change: &Change<PersistentVolumeClaim>,
+        ) -> Result<PersistentVolumeClaim, ApiError> {
+            Ok((*change.to).clone())
+        }
+
+        fn update_claim_status(
+            &mut self,
+            change: &Change<PersistentVolumeClaim>,
+        ) -> Result<PersistentVolumeClaim, ApiError> {
+            Ok((*change.to).clone())
+        }
+
+        fn create_volume(
+            &mut self,
+            volume: &PersistentVolume,
+        ) -> Result<PersistentVolume, ApiError> {
+            Ok(volume.clone())
+        }
+
+        fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> {
+            Ok(())
+        }
+
+        fn record_event(&mut self, _: &Event) {}
+
+        fn read_claim(&mut self, _: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> {
+            self.0.clone()
+        }
+
+        fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> {
+            Ok(None)
+        }
+    }
+
+    /// Retained, and bound to a claim that the view does not have.
+    fn bound_volume() -> Arc<PersistentVolume> {
+        serde_json::from_value(serde_json::json!({
+            "metadata": {"name": "pv", "uid": "u-1"}, "status": {"phase": "Bound"},
+            "spec": {"persistentVolumeReclaimPolicy": "Retain",
+                "claimRef": {"namespace": "shop", "name": "data", "uid": "u-claim"}}}))
+        .map(Arc::new)
+        .unwrap()
+    }
+
+    fn run(server: &mut Server) -> Result<Report, ApiError> {
+        run_volume_sync(
+            &Config::default(),
+            &Snapshot::new(),
+            server,
+            &bound_volume(),
+        )
+    }
+
+    #[test]
+    fn a_volume_is_released_once_the_api_server_says_that_its_claim_is_gone() {
+        let report = run(&mut Server(Ok(None))).unwrap();
+        let [done] = report.done.as_slice() else {
+            panic!("more than one step: {report:?}");
+        };
+        let Step::Write {
+            write: Write::VolumeStatus(change),
+            ..
+        } = &done.step
+        else {
+            panic!("not a status: {done:?}");
+        };
+        assert_eq!(
+            change.to.status.phase.as_ref().unwrap().as_str(),
+            "Released"
+        );
+        // The caller learns what the API server made of it.
+        assert_eq!(done.result, Ok(Written::Volume(Arc::clone(&change.to))));
+    }
+
+    #[test]
+    fn a_volume_whose_claim_the_api_server_still_has_is_left_alone() {
+        let claim = serde_json::from_value(serde_json::json!({"metadata": {
+            "namespace": "shop", "name": "data", "uid": "u-claim"},
+            "spec": {"volumeName": "pv"}}));
+        let report = run(&mut Server(Ok(claim.unwrap()))).unwrap();
+        assert_eq!(report.writes(), 0);
+    }
+
+    #[test]
+    fn a_claim_that_cannot_be_read_releases_nothing() {
+        let error = ApiError {
+            kind: ApiErrorKind::Other,
+            message: "timed out".to_owned(),
+        };
+        assert_eq!(run(&mut Server(Err(error.clone()))), Err(error));
     }
 }

@@ -9,7 +9,7 @@ use super::provision::provision;
 use crate::api::{
     ClaimKey, ClaimPhase, PersistentVolume, PersistentVolumeClaim, VolumeBindingMode, names,
 };
-use crate::binding::{claim_lost, claim_waits};
+use crate::binding::{mark_claim_lost, mark_claim_pending};
 use crate::matching::{SearchOptions, volume_satisfies_claim};
 use crate::plan::{Event, EventReason, EventType, OnFailure, Plan, SyncError, WriteContext};
 use crate::view::{ClusterView, Held};
@@ -171,14 +171,14 @@ impl<'a, V: ClusterView + ?Sized> ClaimSync<'a, '_, V> {
     }
 
     fn wait(self, claim: Claim<'_>) -> Result<(), SyncError> {
-        let edit = claim_waits(&claim)?;
+        let edit = mark_claim_pending(&claim)?;
         self.draft.claim_status(claim, edit);
         Ok(())
     }
 
     /// Writes the status, then the event; neither if the claim is lost already.
     fn lose(self, claim: Claim<'_>, reason: EventReason, message: &str) -> Result<(), SyncError> {
-        let edit = claim_lost(&claim)?;
+        let edit = mark_claim_lost(&claim)?;
         if claim.status.phase != Some(ClaimPhase::Lost) {
             let claim = self.draft.claim_status(claim, edit);
             self.draft.event(Event::on_claim(&claim, reason, message));

@@ -12,7 +12,7 @@ use crate::api::{
     ClaimKey, ObjectReference, PersistentVolume, PersistentVolumeClaim,
     PersistentVolumeReclaimPolicy as Policy,
 };
-use crate::binding::{VolumeState, volume_claimed, volume_freed};
+use crate::binding::{VolumeState, mark_volume_available, mark_volume_bound};
 use crate::plan::{Event, EventReason, OnFailure, Plan, Step, SyncError, Verdict, WriteContext};
 use crate::view::{ClusterView, Held};
 
@@ -155,7 +155,7 @@ fn speaks_of(evidence: &ClaimEvidence, reference: &ObjectReference) -> bool {
 }
 
 fn be_available(draft: &mut Draft, volume: Held<'_, PersistentVolume>) -> Result<(), SyncError> {
-    let edit = volume_freed(&volume)?;
+    let edit = mark_volume_available(&volume)?;
     draft.volume_status(volume, edit);
     Ok(())
 }
@@ -173,7 +173,7 @@ fn follow_claim(
         return Ok(());
     }
     if wanted == volume.name() {
-        let edit = volume_claimed(&volume)?;
+        let edit = mark_volume_bound(&volume)?;
         draft.volume_status(volume, edit);
         return Ok(());
     }

@@ -43,13 +43,22 @@ enum Stop {
     Told,
 }
 
-/// A step that was tried, as it was sent.
+/// A step that was tried.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Done {
-    /// The step.
+    /// The step, as it was sent.
     pub step: Step,
-    /// Why it failed, if it did.
-    pub error: Option<ApiError>,
+    /// What came back: the object as the API server has it since, or why the
+    /// step failed. An embedder that puts these objects into its view at once
+    /// does not decide on what it knows to be old.
+    pub result: Result<Written, ApiError>,
+}
+
+impl Done {
+    /// Why the step failed, if it did.
+    pub fn error(&self) -> Option<&ApiError> {
+        self.result.as_ref().err()
+    }
 }
 
 /// What was done of a plan.
@@ -102,8 +111,8 @@ impl<V: FollowUp> Execution<V> {
         };
         match result {
             Ok(written) => {
-                self.record(step, None);
-                self.written(written);
+                self.written(&written);
+                self.record(step, Ok(written));
             }
             Err(error) => self.failed(step, error),
         }
@@ -122,15 +131,15 @@ impl<V: FollowUp> Execution<V> {
         }
     }
 
-    fn record(&mut self, step: Step, error: Option<ApiError>) {
+    fn record(&mut self, step: Step, result: Result<Written, ApiError>) {
         self.failed_attempts = 0;
-        self.done.push(Done { step, error });
+        self.done.push(Done { step, result });
     }
 
     fn failed(&mut self, step: Step, error: ApiError) {
         let Step::Write { write, on_failure } = &step else {
             // An event that cannot be recorded is no reason to stop.
-            return self.record(step, Some(error));
+            return self.record(step, Err(error));
         };
         let (object, on_failure) = (write.key(), *on_failure);
         if let Write::CreateVolume { attempts, .. } = write {
@@ -138,7 +147,7 @@ impl<V: FollowUp> Execution<V> {
             let attempts = *attempts;
             let failed_attempts = self.failed_attempts.saturating_add(1);
             let exists = error.kind == ApiErrorKind::AlreadyExists;
-            self.record(step, Some(error.clone()));
+            self.record(step, Err(error.clone()));
             if exists {
                 return;
             }
@@ -148,7 +157,7 @@ impl<V: FollowUp> Execution<V> {
                 return;
             }
         } else {
-            self.record(step, Some(error.clone()));
+            self.record(step, Err(error.clone()));
         }
         let failure = |context| WriteFailure {
             context,
@@ -168,21 +177,19 @@ impl<V: FollowUp> Execution<V> {
         self.stopped = Some(stop);
     }
 
-    fn written(&mut self, written: Written) {
+    fn written(&mut self, written: &Written) {
         match written {
             Written::Nothing => {}
             Written::Volume(volume) => {
-                self.verdict.volume_written(&volume);
-                let volume = Arc::new(volume);
+                self.verdict.volume_written(volume);
                 for step in &mut self.steps {
-                    volume_written(step, &volume);
+                    volume_written(step, volume);
                 }
             }
             Written::Claim(claim) => {
-                self.verdict.claim_written(&claim);
-                let claim = Arc::new(claim);
+                self.verdict.claim_written(claim);
                 for step in &mut self.steps {
-                    claim_written(step, &claim);
+                    claim_written(step, claim);
                 }
             }
         }
@@ -259,7 +266,7 @@ impl<V> Report<V> {
 
     /// How many writes were made, failed ones left out.
     pub fn writes(&self) -> usize {
-        let made = |done: &&Done| done.step.is_write() && done.error.is_none();
+        let made = |done: &&Done| done.step.is_write() && done.result.is_ok();
         self.done.iter().filter(made).count()
     }
 }
@@ -344,7 +351,7 @@ mod tests {
         let returned = json!({"metadata": {"name": "pv", "resourceVersion": "2",
             "labels": {"made": "here", "by": "a webhook"}}});
         let returned = volume(returned);
-        execution.answer(Ok(Written::Volume((*returned).clone())));
+        execution.answer(Ok(Written::Volume(returned.clone())));
         let Some(Step::Write { write, .. }) = execution.step() else {
             panic!("no write");
         };
@@ -380,7 +387,7 @@ mod tests {
                 stop(Write::Claim(change)),
                 stop(Write::Volume(Change { from, to })),
             ]);
-            execution.answer(Ok(Written::Claim((*claim("2")).clone())));
+            execution.answer(Ok(Written::Claim(claim("2"))));
             let Some(Step::Write {
                 write: Write::Volume(change),
                 ..
@@ -403,7 +410,7 @@ mod tests {
             Step::Start(operation),
         ]);
         let returned = volume(json!({"metadata": {"name": "pv", "resourceVersion": "2"}}));
-        execution.answer(Ok(Written::Volume((*returned).clone())));
+        execution.answer(Ok(Written::Volume(returned.clone())));
         execution.answer(Ok(Written::Nothing));
         let report = execution.finish();
         let operations: Vec<_> = report.operations().cloned().collect();
@@ -461,7 +468,7 @@ mod tests {
         execution.answer(Ok(Written::Nothing));
         let report = execution.finish();
         assert_eq!(report.end, End::Finished(Verdict::Settled));
-        assert_eq!(report.done.first().unwrap().error, Some(conflict()));
+        assert_eq!(report.done.first().unwrap().error(), Some(&conflict()));
     }
 
     #[test]

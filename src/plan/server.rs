@@ -1,5 +1,7 @@
 //! The API server as a plan sees it, and the synchronous driver.
 
+use std::sync::Arc;
+
 use super::{Change, Event, Execution, FollowUp, Plan, Report, Step, Write};
 use crate::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
 
@@ -71,6 +73,9 @@ pub enum ApiErrorKind {
     Conflict,
     /// An object of this name exists already.
     AlreadyExists,
+    /// There is no such object, or not any more. No plan treats it as anything
+    /// but a failure, as upstream does: the next sync sees what is there.
+    NotFound,
     /// Anything else.
     Other,
 }
@@ -82,9 +87,9 @@ pub enum Written {
     /// Nothing, as for an event or a deletion.
     Nothing,
     /// A volume as the API server has it now.
-    Volume(PersistentVolume),
+    Volume(Arc<PersistentVolume>),
     /// A claim as the API server has it now.
-    Claim(PersistentVolumeClaim),
+    Claim(Arc<PersistentVolumeClaim>),
 }
 
 /// Carries out a plan in order, up to the first failure that stops it.
@@ -110,12 +115,16 @@ pub fn carry_out<V: FollowUp>(server: &mut (impl ApiServer + ?Sized), plan: Plan
 }
 
 fn send(server: &mut (impl ApiServer + ?Sized), write: &Write) -> Result<Written, ApiError> {
+    let volume = |volume| Written::Volume(Arc::new(volume));
+    let claim = |claim| Written::Claim(Arc::new(claim));
     match write {
-        Write::Volume(change) => server.update_volume(change).map(Written::Volume),
-        Write::VolumeStatus(change) => server.update_volume_status(change).map(Written::Volume),
-        Write::Claim(change) => server.update_claim(change).map(Written::Claim),
-        Write::ClaimStatus(change) => server.update_claim_status(change).map(Written::Claim),
-        Write::CreateVolume { volume, .. } => server.create_volume(volume).map(Written::Volume),
+        Write::Volume(change) => server.update_volume(change).map(volume),
+        Write::VolumeStatus(change) => server.update_volume_status(change).map(volume),
+        Write::Claim(change) => server.update_claim(change).map(claim),
+        Write::ClaimStatus(change) => server.update_claim_status(change).map(claim),
+        Write::CreateVolume {
+            volume: created, ..
+        } => server.create_volume(created).map(volume),
         Write::DeleteVolume(volume) => server.delete_volume(volume).map(|()| Written::Nothing),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Step, WriteFailure};
 use crate::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
-use crate::binding::{ClaimRefusal, ClaimStatusError, VolumeRefusal};
+use crate::binding::{ClaimLifeRefusal, ClaimStatusError, VolumeLifeRefusal};
 use crate::matching::FindError;
 
 /// What a decision wants done: steps in order, and where things stand after
@@ -93,11 +93,11 @@ pub enum SyncError {
     /// counterpart upstream, and no view leads to it; it stands for a mistake in
     /// this crate.
     #[error(transparent)]
-    Claim(#[from] ClaimRefusal),
+    Claim(#[from] ClaimLifeRefusal),
     /// The volume's life does not allow what the facts ask for; see
     /// [`SyncError::Claim`].
     #[error(transparent)]
-    Volume(#[from] VolumeRefusal),
+    Volume(#[from] VolumeLifeRefusal),
 }
 
 /// What follows a plan, as far as it holds objects that the plan writes: it

@@ -1,6 +1,7 @@
 //! What the binding controller may ask of a cluster.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use super::Held;
 use crate::api::{
@@ -108,40 +109,47 @@ pub(super) fn created(class: &StorageClass) -> Reverse<Option<i128>> {
     Reverse(timestamp.and_then(Timestamp::unix_nanos))
 }
 
-impl<V: ClusterView + ?Sized> ClusterView for &V {
-    fn volume(&self, name: &str) -> Option<Held<'_, PersistentVolume>> {
-        (**self).volume(name)
-    }
+/// A reference to a view, or a shared or boxed one, is a view.
+macro_rules! views_behind {
+    ($($Pointer:ty),*) => {$(
+        impl<V: ClusterView + ?Sized> ClusterView for $Pointer {
+            fn volume(&self, name: &str) -> Option<Held<'_, PersistentVolume>> {
+                (**self).volume(name)
+            }
 
-    fn claim(&self, namespace: &str, name: &str) -> Option<Held<'_, PersistentVolumeClaim>> {
-        (**self).claim(namespace, name)
-    }
+            fn claim(&self, namespace: &str, name: &str) -> Option<Held<'_, PersistentVolumeClaim>> {
+                (**self).claim(namespace, name)
+            }
 
-    fn class(&self, name: &str) -> Option<Held<'_, StorageClass>> {
-        (**self).class(name)
-    }
+            fn class(&self, name: &str) -> Option<Held<'_, StorageClass>> {
+                (**self).class(name)
+            }
 
-    fn default_class(&self) -> Option<Held<'_, StorageClass>> {
-        (**self).default_class()
-    }
+            fn default_class(&self) -> Option<Held<'_, StorageClass>> {
+                (**self).default_class()
+            }
 
-    fn node(&self, name: &str) -> Option<Held<'_, Node>> {
-        (**self).node(name)
-    }
+            fn node(&self, name: &str) -> Option<Held<'_, Node>> {
+                (**self).node(name)
+            }
 
-    fn csi_driver(&self, name: &str) -> Option<Held<'_, CsiDriver>> {
-        (**self).csi_driver(name)
-    }
+            fn csi_driver(&self, name: &str) -> Option<Held<'_, CsiDriver>> {
+                (**self).csi_driver(name)
+            }
 
-    fn visit_pods_using_claim(&self, namespace: &str, name: &str, visit: &mut dyn FnMut(&Pod)) {
-        (**self).visit_pods_using_claim(namespace, name, visit);
-    }
+            fn visit_pods_using_claim(&self, namespace: &str, name: &str, visit: &mut dyn FnMut(&Pod)) {
+                (**self).visit_pods_using_claim(namespace, name, visit);
+            }
 
-    fn best_match(
-        &self,
-        claim: &PersistentVolumeClaim,
-        options: SearchOptions,
-    ) -> Result<Option<Held<'_, PersistentVolume>>, FindError> {
-        (**self).best_match(claim, options)
-    }
+            fn best_match(
+                &self,
+                claim: &PersistentVolumeClaim,
+                options: SearchOptions,
+            ) -> Result<Option<Held<'_, PersistentVolume>>, FindError> {
+                (**self).best_match(claim, options)
+            }
+        }
+    )*};
 }
+
+views_behind!(&V, Box<V>, Arc<V>);

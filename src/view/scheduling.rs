@@ -1,5 +1,7 @@
 //! What scheduling asks of a cluster beyond what the binding controller asks.
 
+use std::sync::Arc;
+
 use super::{ClusterView, Held, Snapshot};
 use crate::api::{CsiStorageCapacity, Pod};
 use crate::matching::VolumeLayers;
@@ -37,16 +39,23 @@ impl SchedulingView for Snapshot {
     }
 }
 
-impl<V: SchedulingView + ?Sized> SchedulingView for &V {
-    fn pod(&self, namespace: &str, name: &str) -> Option<Held<'_, Pod>> {
-        (**self).pod(namespace, name)
-    }
+/// A reference to a view, or a shared or boxed one, is a view.
+macro_rules! views_behind {
+    ($($Pointer:ty),*) => {$(
+        impl<V: SchedulingView + ?Sized> SchedulingView for $Pointer {
+            fn pod(&self, namespace: &str, name: &str) -> Option<Held<'_, Pod>> {
+                (**self).pod(namespace, name)
+            }
 
-    fn volume_layers(&self) -> VolumeLayers<'_> {
-        (**self).volume_layers()
-    }
+            fn volume_layers(&self) -> VolumeLayers<'_> {
+                (**self).volume_layers()
+            }
 
-    fn capacities_of_class(&self, class: &str) -> Vec<Held<'_, CsiStorageCapacity>> {
-        (**self).capacities_of_class(class)
-    }
+            fn capacities_of_class(&self, class: &str) -> Vec<Held<'_, CsiStorageCapacity>> {
+                (**self).capacities_of_class(class)
+            }
+        }
+    )*};
 }
+
+views_behind!(&V, Box<V>, Arc<V>);

@@ -156,7 +156,7 @@ impl World {
         let pvbind::plan::Step::Write { write, .. } = &done.step else {
             return;
         };
-        if done.error.is_some() {
+        if done.result.is_err() {
             return;
         }
         if let Some(volume) = self.server.volumes.get(&write.key()) {

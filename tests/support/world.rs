@@ -11,7 +11,8 @@
 //!   go), or a claim's volumeName is removed or changed;
 //! - a write of spec and metadata touches the status, or one of the status
 //!   anything else;
-//! - a plan writes a claim's binding before its volume.
+//! - a plan writes a claim's binding before its volume;
+//! - a step is planned that the life of a volume or a claim refuses.
 //!
 //! Where the cache is as new as the server ([`World::is_fresh`]), also that a
 //! claim is bound to a volume that is not bound to it.
@@ -23,13 +24,14 @@ use pvbind::api::{
     ClaimKey, ClaimPhase, Node, PersistentVolume, PersistentVolumeClaim,
     PersistentVolumeReclaimPolicy as Policy, Pod, StorageClass, names,
 };
+use pvbind::binding::ClaimStatusError;
 use pvbind::controller::{
     Backend, ClaimEvidence, Config, DeleteError, Next, ProvisionRequest, begin, run_operation,
     sync_claim, sync_volume,
 };
 use pvbind::plan::{
-    ApiError, ApiErrorKind, ApiServer, Change, End, Event, Operation, Plan, Step, Verdict, Write,
-    carry_out,
+    ApiError, ApiErrorKind, ApiServer, Change, End, Event, Operation, Plan, Step, SyncError,
+    Verdict, Write, carry_out,
 };
 use pvbind::view::Snapshot;
 use serde_json::{Value, json};
@@ -201,6 +203,15 @@ impl World {
 
     fn carry_out(&mut self, plan: Plan) {
         check_order(&plan.steps);
+        let is_refused = matches!(
+            &plan.verdict,
+            Verdict::Retry(
+                SyncError::Claim(_)
+                    | SyncError::Volume(_)
+                    | SyncError::ClaimStatus(ClaimStatusError::Refused(_))
+            )
+        );
+        assert!(!is_refused, "the life of an object refuses: {plan:?}");
         let report = carry_out(&mut self.watched(), plan);
         let operations: Vec<_> = report.operations().cloned().collect();
         self.enqueued.extend(report.enqueued_claims().cloned());
