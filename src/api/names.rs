@@ -31,6 +31,12 @@ pub const BETA_IS_DEFAULT_CLASS: &str = "storageclass.beta.kubernetes.io/is-defa
 /// Annotation on a volume: the capacity that its claim had before a resize
 /// began.
 pub const PRE_RESIZE_CAPACITY: &str = "volume.alpha.kubernetes.io/pre-resize-capacity";
+/// Annotation on a volume: the name of the secret that deletes it in the
+/// backend.
+pub const DELETION_SECRET_NAME: &str = "volume.kubernetes.io/provisioner-deletion-secret-name";
+/// Annotation on a volume: the namespace of that secret.
+pub const DELETION_SECRET_NAMESPACE: &str =
+    "volume.kubernetes.io/provisioner-deletion-secret-namespace";
 
 /// Finalizer on a volume: an in-tree plugin must delete it in the backend
 /// first.

@@ -151,6 +151,8 @@ reasons! {
     /// No volume for a claim (Normal), or the one that it names is another's
     /// (Warning).
     FailedBinding: Normal,
+    /// An external provisioner begins to make a volume.
+    Provisioning: Normal,
     /// A volume that was made in vain could not be deleted.
     ProvisioningCleanupFailed: Warning,
     /// No volume could be made.
