@@ -40,6 +40,7 @@ mod exact;
 mod matching;
 #[path = "../support/normal.rs"]
 mod normal;
+mod provisioner;
 mod quantity;
 mod scheduling;
 mod selector;
@@ -63,7 +64,7 @@ const PARTS: &[(&str, Option<Run>)] = &[
     ("sync_claim", Some(sync::run_claim)),
     ("sync_volume", Some(sync::run_volume)),
     ("pod_volumes", Some(scheduling::run)),
-    ("csi_provisioner", None),
+    ("csi_provisioner", Some(provisioner::run)),
     ("csi_topology", Some(topology::run)),
 ];
 

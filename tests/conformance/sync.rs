@@ -178,7 +178,7 @@ fn before_selector_error(error: &str) -> Option<&str> {
     error.get(..before.len() + quoted.len() + claim.len())
 }
 
-fn list<'a>(case: &'a Value, field: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
+pub(crate) fn list<'a>(case: &'a Value, field: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
     case[field].as_array().into_iter().flatten()
 }
 
@@ -215,7 +215,7 @@ fn plugin(answers: &Value) -> Plugin {
 }
 
 /// A step with its object in the form in which objects are compared.
-fn step(step: &Value) -> Value {
+pub(crate) fn step(step: &Value) -> Value {
     let mut step = step.clone();
     if let Some(object) = step.get_mut("object") {
         *object = match object["kind"].as_str() {
@@ -226,7 +226,7 @@ fn step(step: &Value) -> Value {
     step
 }
 
-fn difference(ours: &[Value], want: &[Value]) -> String {
+pub(crate) fn difference(ours: &[Value], want: &[Value]) -> String {
     let first = (0..).find(|&at| ours.get(at) != want.get(at)).unwrap_or(0);
     let show = |steps: &[Value]| match steps.get(first) {
         Some(step) => step.to_string(),

@@ -55,6 +55,7 @@ fn values_of(term: &TopologySelectorTerm) -> Vec<(&str, &[String])> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::TopologySelectorLabelRequirement;
     use serde_json::{Value, json};
 
     fn texts(terms: Value) -> Result<Vec<String>, TopologyError> {
@@ -103,9 +104,15 @@ mod tests {
 
     #[test]
     fn a_long_term_with_one_value_each_is_no_product() {
-        let expression = |key: usize| json!({"key": key.to_string(), "values": ["x"]});
-        let expressions: Vec<_> = (0..300_000).map(expression).collect();
-        let found = texts(json!([{"matchLabelExpressions": expressions}]));
-        assert_eq!(found.unwrap().len(), 1);
+        let expression = |key: usize| TopologySelectorLabelRequirement {
+            key: Some(key.to_string()),
+            values: Some(vec!["x".to_owned()]),
+            ..TopologySelectorLabelRequirement::default()
+        };
+        let term = TopologySelectorTerm {
+            match_label_expressions: Some((0..300_000).map(expression).collect()),
+            ..TopologySelectorTerm::default()
+        };
+        assert_eq!(allowed_segments(&[term]).unwrap().len(), 1);
     }
 }

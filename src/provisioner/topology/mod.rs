@@ -14,6 +14,9 @@ use allowed::allowed_segments;
 mod cluster;
 use cluster::{cluster_segments, cluster_segments_plain};
 
+#[cfg(test)]
+mod tests;
+
 use super::csi::TopologyRequirement;
 use crate::api::{CsiNode, TopologySelectorTerm};
 use crate::view::ProvisioningView;

@@ -1,0 +1,314 @@
+//! Syncs carried out to their ends: the synchronous driver.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{
+    CallState, ClaimEnd, ClaimNext, ClaimOutcome, Config, CreateVolume, DataSource, DeleteVolume,
+    Progress, ProvisionError, RequestInputs, SecretReference, VolumeNext, VolumeOutcome,
+    continue_claim, csi, sync_volume,
+};
+use crate::api::{PersistentVolume, PersistentVolumeClaim};
+use crate::plan::{ApiServer, Done, End, Plan, Report, carry_out};
+use crate::view::{Held, ProvisioningView};
+
+/// What a CSI driver, and what stands around it, does for a provisioner.
+///
+/// All methods but the two calls have an answer already, for drivers that need
+/// no secrets, snapshots or VolumeAttributesClasses.
+pub trait Driver {
+    /// Makes a volume, or gives the one that it made under this name before.
+    fn create_volume(&mut self, request: csi::CreateVolumeRequest) -> CreateAnswer;
+
+    /// Deletes a volume; one that is not there is deleted.
+    fn delete_volume(&mut self, request: csi::DeleteVolumeRequest) -> DeleteAnswer;
+
+    /// The content of a secret.
+    ///
+    /// # Errors
+    /// A text that says why there is none; so for all methods below.
+    fn secrets(&mut self, secret: &SecretReference) -> Result<csi::Secrets, String> {
+        Err(format!("secret `{secret}` was not found"))
+    }
+
+    /// The driver's name for a snapshot that a volume is to be filled with;
+    /// `None` for a source that is found without, which all others are.
+    fn content_source(
+        &mut self,
+        source: &DataSource,
+    ) -> Result<Option<csi::VolumeContentSource>, String> {
+        let _ = source;
+        Ok(None)
+    }
+
+    /// The parameters of a VolumeAttributesClass; `None` if there is no such
+    /// class.
+    fn attributes(&mut self, class: &str) -> Result<Option<BTreeMap<String, String>>, String> {
+        let _ = class;
+        Ok(None)
+    }
+}
+
+/// What a driver answers when it is asked for a volume.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum CreateAnswer {
+    /// The volume.
+    Created(csi::Volume),
+    /// That the claim is not its business, and why.
+    Ignored(String),
+    /// That it never can, and why (gRPC INVALID_ARGUMENT).
+    Infeasible(String),
+    /// That it cannot now.
+    Failed {
+        /// Why.
+        message: String,
+        /// Where that leaves things.
+        state: CallState,
+    },
+}
+
+/// What a driver answers when it is to delete a volume.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DeleteAnswer {
+    /// That the volume is gone.
+    Deleted,
+    /// That the volume is not its business, and why.
+    Ignored(String),
+    /// That it cannot, and why.
+    Failed(String),
+}
+
+/// What was done in a claim's sync.
+#[derive(Clone, Debug, PartialEq)]
+#[must_use]
+pub struct ClaimReport {
+    /// The steps that were tried, in order.
+    pub done: Vec<Done>,
+    /// How it ended.
+    pub end: ClaimEnd,
+}
+
+/// What was done in a volume's sync.
+#[derive(Clone, Debug, PartialEq)]
+#[must_use]
+pub struct VolumeReport {
+    /// The steps that were tried, in order.
+    pub done: Vec<Done>,
+    /// What came of it.
+    pub outcome: Result<VolumeOutcome, ProvisionError>,
+}
+
+/// Syncs a claim to the end: carries out its plans, and answers what it waits
+/// for from the driver. The claim is taken from the view if it is there still,
+/// as [`continue_claim`] does.
+///
+/// It is synchronous and waits nowhere; an asynchronous embedder writes the
+/// same loop.
+///
+/// ```
+/// use std::sync::Arc;
+/// use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim, read_objects};
+/// use pvbind::plan::{ApiError, ApiServer, Change, Event};
+/// use pvbind::provisioner::{
+///     ClaimOutcome, Config, CreateAnswer, DeleteAnswer, Driver, csi, run_claim,
+/// };
+/// use pvbind::view::Snapshot;
+/// struct Disks;
+/// impl Driver for Disks {
+///     fn create_volume(&mut self, request: csi::CreateVolumeRequest) -> CreateAnswer {
+///         CreateAnswer::Created(csi::Volume { volume_id: request.name, ..Default::default() })
+///     }
+///     fn delete_volume(&mut self, _: csi::DeleteVolumeRequest) -> DeleteAnswer {
+///         DeleteAnswer::Deleted
+///     }
+/// }
+/// # struct Server;
+/// # impl ApiServer for Server {
+/// #     fn update_volume(&mut self, c: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { Ok((*c.to).clone()) }
+/// #     fn update_volume_status(&mut self, c: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { Ok((*c.to).clone()) }
+/// #     fn update_claim(&mut self, c: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { Ok((*c.to).clone()) }
+/// #     fn update_claim_status(&mut self, c: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { Ok((*c.to).clone()) }
+/// #     fn create_volume(&mut self, v: &PersistentVolume) -> Result<PersistentVolume, ApiError> { Ok(v.clone()) }
+/// #     fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> { Ok(()) }
+/// #     fn record_event(&mut self, _: &Event) {}
+/// #     fn read_claim(&mut self, _: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> { Ok(None) }
+/// #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { Ok(None) }
+/// # }
+/// let snapshot: Snapshot = read_objects(
+///     r#"{"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "disk.csi"}"#,
+/// )?
+/// .into_iter()
+/// .collect();
+/// let claim: PersistentVolumeClaim = serde_json::from_str(r#"{
+///     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+///         "annotations": {"volume.kubernetes.io/storage-provisioner": "disk.csi"}},
+///     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"]}}"#)?;
+/// let config = Config::new("disk.csi");
+/// let report = run_claim(&config, &snapshot, &mut Server, &mut Disks, &Arc::new(claim));
+/// assert_eq!(report.end.outcome.unwrap().code(), "provisioned");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn run_claim<V: ProvisioningView + ?Sized>(
+    config: &Config,
+    view: &V,
+    server: &mut (impl ApiServer + ?Sized),
+    driver: &mut (impl Driver + ?Sized),
+    claim: &Arc<PersistentVolumeClaim>,
+) -> ClaimReport {
+    let mut done = Vec::new();
+    let mut plan = continue_claim(config, view, claim);
+    loop {
+        let report = carry_out(server, plan);
+        done.extend(report.done);
+        let next = match report.end {
+            End::Finished(next) => next,
+            // No write of these plans stops them; should one, it failed.
+            End::Stopped(failure) | End::StoppedSilently(failure) => {
+                let message = failure.to_string();
+                let outcome: Result<ClaimOutcome, _> = Err(ProvisionError::Write { message });
+                let progress = Progress::Unchanged;
+                let end = ClaimEnd { outcome, progress };
+                return ClaimReport { done, end };
+            }
+        };
+        plan = match next {
+            ClaimNext::Over(end) => return ClaimReport { done, end },
+            ClaimNext::CreateVolume(operation) => create(config, view, driver, operation),
+            ClaimNext::CleanUp(next) => {
+                let secrets = next
+                    .operation()
+                    .provisioner_secret()
+                    .map_err(|error| error.to_string())
+                    .and_then(|secret| read_secret(driver, secret));
+                let volume_id = next.volume_id().to_owned();
+                let answer = secrets.map(|secrets| {
+                    driver.delete_volume(csi::DeleteVolumeRequest { volume_id, secrets })
+                });
+                match answer {
+                    Ok(DeleteAnswer::Deleted) => next.deleted(),
+                    Ok(DeleteAnswer::Ignored(message) | DeleteAnswer::Failed(message))
+                    | Err(message) => next.failed(&message),
+                }
+            }
+        };
+    }
+}
+
+fn create<V: ProvisioningView + ?Sized>(
+    config: &Config,
+    view: &V,
+    driver: &mut (impl Driver + ?Sized),
+    operation: CreateVolume,
+) -> Plan<ClaimNext> {
+    let inputs = match inputs(driver, &operation) {
+        Ok(inputs) => inputs,
+        Err(message) => return operation.failed(&message, CallState::Finished),
+    };
+    let request = operation
+        .request(config, view, &inputs)
+        .and_then(|request| Ok((request, operation.provisioner_secret()?)));
+    let (mut request, secret) = match request {
+        Ok(asked) => asked,
+        Err(error) => return operation.refused(&error),
+    };
+    match read_secret(driver, secret) {
+        Ok(secrets) => request.secrets = secrets,
+        Err(message) => return operation.failed(&message, CallState::NoChange),
+    }
+    match driver.create_volume(request) {
+        CreateAnswer::Created(volume) => operation.created(config, &volume),
+        CreateAnswer::Ignored(reason) => operation.ignored(&reason),
+        CreateAnswer::Infeasible(message) => operation.infeasible(&message),
+        CreateAnswer::Failed { message, state } => operation.failed(&message, state),
+    }
+}
+
+fn inputs(
+    driver: &mut (impl Driver + ?Sized),
+    operation: &CreateVolume,
+) -> Result<RequestInputs, String> {
+    let content_source = match operation.data_source() {
+        None => None,
+        Some(source) => driver.content_source(&source)?,
+    };
+    let attributes = match operation.attributes_class_name() {
+        "" => None,
+        class => driver.attributes(class)?,
+    };
+    Ok(RequestInputs {
+        content_source,
+        attributes,
+    })
+}
+
+fn read_secret(
+    driver: &mut (impl Driver + ?Sized),
+    secret: Option<SecretReference>,
+) -> Result<csi::Secrets, String> {
+    match secret {
+        None => Ok(csi::Secrets::default()),
+        Some(secret) => driver.secrets(&secret),
+    }
+}
+
+/// Syncs a volume to the end: carries out its plans, and answers what it waits
+/// for from the driver and the API server.
+///
+/// The view serves for the secret of a volume that has none noted.
+pub fn run_volume<'a, V: ProvisioningView + ?Sized>(
+    config: &Config,
+    view: &V,
+    server: &mut (impl ApiServer + ?Sized),
+    driver: &mut (impl Driver + ?Sized),
+    volume: impl Into<Held<'a, PersistentVolume>>,
+) -> VolumeReport {
+    let mut done = Vec::new();
+    let mut plan = sync_volume(config, volume);
+    loop {
+        let Report { done: tried, end } = carry_out(server, plan);
+        done.extend(tried);
+        let next = match end {
+            End::Finished(next) => next,
+            // As for a claim.
+            End::Stopped(failure) | End::StoppedSilently(failure) => {
+                let message = failure.to_string();
+                let outcome = Err(ProvisionError::Write { message });
+                return VolumeReport { done, outcome };
+            }
+        };
+        plan = match next {
+            VolumeNext::Over(outcome) => return VolumeReport { done, outcome },
+            VolumeNext::DeleteVolume(operation) => delete(view, driver, operation),
+            VolumeNext::ReadVolume(next) => match server.read_volume(next.name()) {
+                Ok(volume) => next.answer(volume),
+                Err(error) => {
+                    let message = error.message;
+                    let outcome = Err(ProvisionError::Write { message });
+                    return VolumeReport { done, outcome };
+                }
+            },
+        };
+    }
+}
+
+fn delete<V: ProvisioningView + ?Sized>(
+    view: &V,
+    driver: &mut (impl Driver + ?Sized),
+    operation: DeleteVolume,
+) -> Plan<VolumeNext> {
+    let request = operation
+        .request()
+        .and_then(|request| Ok((request, operation.provisioner_secret(view)?)))
+        .map_err(|error| error.to_string())
+        .and_then(|(request, secret)| {
+            let secrets = read_secret(driver, secret)?;
+            Ok(csi::DeleteVolumeRequest { secrets, ..request })
+        });
+    match request.map(|request| driver.delete_volume(request)) {
+        Ok(DeleteAnswer::Deleted) => operation.deleted(),
+        Ok(DeleteAnswer::Ignored(reason)) => operation.ignored(&reason),
+        Ok(DeleteAnswer::Failed(message)) | Err(message) => operation.failed(&message),
+    }
+}

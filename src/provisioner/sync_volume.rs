@@ -1,0 +1,303 @@
+//! One sync of a volume: its finalizer, and its deletion.
+
+use std::sync::Arc;
+
+use super::volume::{check_deletable, check_ours, finalizer_edit, without_finalizer};
+use super::{
+    ClassParameters, Config, Kept, NotOurs, ProvisionError, RequestError, SecretNames,
+    SecretReference, SecretUse, csi,
+};
+use crate::api::{PersistentVolume, names};
+use crate::binding::Edit;
+use crate::plan::{Change, Event, EventReason, FollowUp, OnFailure, Plan, Step, Write};
+use crate::view::{ClusterView, Held};
+
+/// One sync of a volume: its finalizer is put right, and if it is to go, the
+/// driver is to delete it.
+///
+/// Carry out the plan, then answer what its verdict, a [`VolumeNext`], asks for;
+/// that gives the next plan, until it is [`VolumeNext::Over`]. No two syncs of
+/// one volume may run at once. [`run_volume`](super::run_volume) is that loop.
+///
+/// Nothing at all is done for a volume that is [not ours](check_ours).
+///
+/// Follows `syncVolume` and `deleteVolumeOperation` of
+/// sig-storage-lib-external-provisioner 13.
+///
+/// # Cost
+/// A few comparisons for a settled volume, and no allocation but that of the
+/// refusal's text; a copy of the volume where it is edited.
+///
+/// ```
+/// use std::sync::Arc;
+/// use pvbind::api::PersistentVolume;
+/// use pvbind::provisioner::{Config, VolumeNext, sync_volume};
+/// let volume: PersistentVolume = serde_json::from_str(r#"{
+///     "metadata": {"name": "pvc-u-1", "annotations": {"pv.kubernetes.io/provisioned-by": "disk.csi"},
+///         "finalizers": ["external-provisioner.volume.kubernetes.io/finalizer"]},
+///     "spec": {"persistentVolumeReclaimPolicy": "Delete",
+///         "csi": {"driver": "disk.csi", "volumeHandle": "h-1"}},
+///     "status": {"phase": "Released"}}"#)?;
+/// let volume = Arc::new(volume);
+/// let plan = sync_volume(&Config::new("disk.csi"), &volume);
+/// let VolumeNext::DeleteVolume(operation) = plan.verdict else { panic!() };
+/// assert_eq!(operation.request()?.volume_id, "h-1");
+///
+/// // The driver has deleted it: the object goes, and then its finalizer.
+/// let plan = operation.deleted();
+/// assert!(plan.has_writes());
+/// let VolumeNext::ReadVolume(read) = plan.verdict else { panic!() };
+/// let plan = read.answer(Some((*volume).clone()));
+/// assert!(plan.has_writes());
+/// assert!(matches!(plan.verdict, VolumeNext::Over(_)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn sync_volume<'a>(
+    config: &Config,
+    volume: impl Into<Held<'a, PersistentVolume>>,
+) -> Plan<VolumeNext> {
+    let volume = volume.into();
+    if let Err(refusal) = check_ours(config, &volume) {
+        return Plan::empty(over(Ok(VolumeOutcome::NotOurs(refusal))));
+    }
+    let edit = finalizer_edit(config, &volume);
+    let mut steps = Vec::new();
+    let volume = match edit {
+        Edit::Unchanged => volume,
+        Edit::Changed(edited) => {
+            let (step, edited) = write(volume.into_arc(), edited);
+            steps.push(step);
+            Held::Shared(edited)
+        }
+    };
+    let verdict = match check_deletable(config, &volume) {
+        Err(refusal) => over(Ok(VolumeOutcome::Kept(refusal))),
+        Ok(()) => VolumeNext::DeleteVolume(DeleteVolume {
+            volume: volume.into_arc(),
+            adds_finalizer: config.adds_finalizer,
+        }),
+    };
+    Plan { steps, verdict }
+}
+
+/// What a volume's sync waits for, once its plan is carried out. Each value
+/// takes its answer, and gives the next plan.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+#[must_use = "a sync goes on only when it is answered"]
+pub enum VolumeNext {
+    /// Nothing: the sync is over. An error means that the volume is to be tried
+    /// again, how much later says the [`Ledger`](super::Ledger).
+    Over(Result<VolumeOutcome, ProvisionError>),
+    /// That the driver deletes the volume.
+    DeleteVolume(DeleteVolume),
+    /// What the API server, not a cache, has of the volume now that it is being
+    /// deleted.
+    ReadVolume(ReadVolume),
+}
+
+impl FollowUp for VolumeNext {
+    fn volume_written(&mut self, written: &PersistentVolume) {
+        if let VolumeNext::DeleteVolume(next) = self
+            && next.volume.name() == written.name()
+        {
+            next.volume = Arc::new(written.clone());
+        }
+    }
+
+    fn write_failed(&mut self, message: &str) {
+        let message = message.to_owned();
+        *self = over(Err(ProvisionError::Write { message }));
+    }
+}
+
+/// What became of a volume.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum VolumeOutcome {
+    /// It is not ours.
+    NotOurs(NotOurs),
+    /// The backend's volume stays.
+    Kept(Kept),
+    /// The driver left it alone.
+    Ignored {
+        /// Why.
+        reason: String,
+    },
+    /// It is deleted.
+    Deleted,
+}
+
+impl VolumeOutcome {
+    /// A stable code for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            VolumeOutcome::NotOurs(refusal) => refusal.code(),
+            VolumeOutcome::Kept(refusal) => refusal.code(),
+            VolumeOutcome::Ignored { .. } => "ignored",
+            VolumeOutcome::Deleted => "deleted",
+        }
+    }
+}
+
+/// The call that deletes a volume: see [`VolumeNext::DeleteVolume`].
+///
+/// Ask for the [`request`](Self::request), add the
+/// [secret](Self::provisioner_secret), call the driver, and answer with what it
+/// said.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeleteVolume {
+    volume: Arc<PersistentVolume>,
+    adds_finalizer: bool,
+}
+
+impl DeleteVolume {
+    /// What the driver is to be asked. Secrets are left out: see
+    /// [`provisioner_secret`](Self::provisioner_secret).
+    ///
+    /// # Errors
+    /// The volume has no CSI source with a handle; answer with
+    /// [`failed`](Self::failed). For a volume of an in-tree plugin that the
+    /// driver took over from, the embedder makes the request itself.
+    pub fn request(&self) -> Result<csi::DeleteVolumeRequest, RequestError> {
+        let csi = self.volume.spec.csi.as_ref();
+        match csi.and_then(|csi| csi.volume_handle.as_deref()) {
+            None | Some("") => Err(RequestError::NoHandle),
+            Some(handle) => Ok(csi::DeleteVolumeRequest {
+                volume_id: handle.to_owned(),
+                secrets: csi::Secrets::default(),
+            }),
+        }
+    }
+
+    /// The driver deleted the volume, or knows nothing of it: the plan deletes
+    /// its object.
+    pub fn deleted(self) -> Plan<VolumeNext> {
+        let finalizer = names::EXTERNAL_PROVISIONER_FINALIZER;
+        let waits = self.adds_finalizer && self.volume.metadata.has_finalizer(finalizer);
+        let verdict = match waits {
+            true => VolumeNext::ReadVolume(ReadVolume {
+                name: self.volume.name().to_owned(),
+                uid: self.volume.metadata.uid().to_owned(),
+            }),
+            false => over(Ok(VolumeOutcome::Deleted)),
+        };
+        let delete = Step::Write {
+            write: Write::DeleteVolume(self.volume),
+            on_failure: OnFailure::Tell,
+        };
+        Plan {
+            steps: vec![delete],
+            verdict,
+        }
+    }
+
+    /// The driver says that the volume is not its business.
+    pub fn ignored(self, reason: &str) -> Plan<VolumeNext> {
+        let reason = reason.to_owned();
+        Plan::empty(over(Ok(VolumeOutcome::Ignored { reason })))
+    }
+
+    /// The driver could not delete the volume; that it never can
+    /// (INVALID_ARGUMENT) is an ordinary failure here.
+    pub fn failed(self, message: &str) -> Plan<VolumeNext> {
+        let reason = EventReason::VolumeFailedDelete;
+        let event = Event::on_volume(&self.volume, reason, message);
+        let message = message.to_owned();
+        Plan {
+            steps: vec![Step::Event(event)],
+            verdict: over(Err(ProvisionError::Failed { message })),
+        }
+    }
+
+    /// The operation's name; no two of one name may run at once.
+    pub fn name(&self) -> String {
+        let metadata = &self.volume.metadata;
+        format!("delete-{}[{}]", metadata.key(), metadata.uid())
+    }
+
+    /// The volume, as last written.
+    pub fn volume(&self) -> &Arc<PersistentVolume> {
+        &self.volume
+    }
+
+    /// The secret to be added to the request: the one noted on the volume, or
+    /// else the one that its class names, if there still is such a class.
+    ///
+    /// # Errors
+    /// What is wrong with the class's parameters.
+    pub fn provisioner_secret<V: ClusterView + ?Sized>(
+        &self,
+        view: &V,
+    ) -> Result<Option<SecretReference>, RequestError> {
+        let metadata = &self.volume.metadata;
+        let noted = metadata
+            .annotation(names::DELETION_SECRET_NAME)
+            .zip(metadata.annotation(names::DELETION_SECRET_NAMESPACE));
+        if let Some((name, namespace)) = noted {
+            return Ok(Some(SecretReference {
+                namespace: namespace.to_owned(),
+                name: name.to_owned(),
+            }));
+        }
+        let Some(class) = view.class(self.volume.class_name()) else {
+            return Ok(None);
+        };
+        let claim = self.volume.claim_ref();
+        let names = SecretNames {
+            volume: self.volume.name(),
+            namespace: claim.map(|claim| claim.namespace()).unwrap_or_default(),
+            claim: claim.map(|claim| claim.name()).unwrap_or_default(),
+            annotations: None,
+        };
+        ClassParameters::read(&class)?.secret(SecretUse::Provisioner, &names)
+    }
+}
+
+/// A volume whose backend is gone, and whose object waits for our finalizer to
+/// go: see [`VolumeNext::ReadVolume`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadVolume {
+    name: String,
+    uid: String,
+}
+
+impl ReadVolume {
+    /// The volume's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Goes on with what was read; `None` if there is no such volume.
+    pub fn answer(self, volume: Option<PersistentVolume>) -> Plan<VolumeNext> {
+        let outcome = over(Ok(VolumeOutcome::Deleted));
+        let Some(volume) = volume.filter(|volume| volume.metadata.uid() == self.uid) else {
+            return Plan::empty(outcome);
+        };
+        let Edit::Changed(edited) = without_finalizer(&volume) else {
+            return Plan::empty(outcome);
+        };
+        let (step, _) = write(Arc::new(volume), edited);
+        Plan {
+            steps: vec![step],
+            verdict: outcome,
+        }
+    }
+}
+
+fn over(outcome: Result<VolumeOutcome, ProvisionError>) -> VolumeNext {
+    VolumeNext::Over(outcome)
+}
+
+fn write(from: Arc<PersistentVolume>, to: PersistentVolume) -> (Step, Arc<PersistentVolume>) {
+    let to = Arc::new(to);
+    let change = Change {
+        from,
+        to: Arc::clone(&to),
+    };
+    let step = Step::Write {
+        write: Write::Volume(change),
+        on_failure: OnFailure::Tell,
+    };
+    (step, to)
+}

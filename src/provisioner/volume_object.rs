@@ -1,0 +1,158 @@
+//! The object of a volume that the driver made.
+
+use serde_json::{Value, json};
+
+use super::request::{fs_type, requested_bytes};
+use super::{ClassParameters, Config, CreateVolume, RequestError, SecretUse, csi};
+use crate::api::{
+    AccessMode, CsiVolumeSource, NodeSelector, NodeSelectorOperator, NodeSelectorRequirement,
+    NodeSelectorTerm, PersistentVolume, PersistentVolumeReclaimPolicy, PersistentVolumeSpec,
+    ResourceList, VolumeMode, VolumeNodeAffinity, names,
+};
+use crate::quantity::Quantity;
+
+/// Why a driver's answer does not serve.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AnswerError {
+    /// The volume is smaller than asked for. The text is upstream's.
+    #[error("created volume capacity {has} less than requested capacity {asked}")]
+    TooSmall {
+        /// How many bytes it has.
+        has: i64,
+        /// How many were asked for.
+        asked: i64,
+    },
+    /// The volume has no name by which the driver would know it again.
+    #[error("the driver made a volume without a volume_id")]
+    NoVolumeId,
+    /// The claim or the class is not one that the driver can be asked for.
+    #[error(transparent)]
+    Request(#[from] RequestError),
+}
+
+/// The object of a volume, but for what every volume of ours has: see
+/// [`CreateVolume::provisioned`].
+pub(super) fn volume_object(
+    config: &Config,
+    operation: &CreateVolume,
+    made: &csi::Volume,
+) -> Result<PersistentVolume, AnswerError> {
+    if made.volume_id.is_empty() {
+        return Err(AnswerError::NoVolumeId);
+    }
+    let (claim, class) = (operation.claim(), operation.class());
+    let parameters = ClassParameters::read(class)?;
+    let mut volume = PersistentVolume {
+        spec: PersistentVolumeSpec {
+            capacity: Some(ResourceList::of_storage(capacity(operation, made)?)),
+            access_modes: claim.spec.access_modes.clone(),
+            volume_mode: claim.spec.volume_mode.clone(),
+            volume_attributes_class_name: claim.spec.volume_attributes_class_name.clone(),
+            node_affinity: config.topology.and_then(|_| affinity(made)),
+            persistent_volume_reclaim_policy: Some(match &class.reclaim_policy {
+                Some(policy) => policy.clone(),
+                None => PersistentVolumeReclaimPolicy::Delete,
+            }),
+            mount_options: class.mount_options.clone(),
+            csi: Some(source(config, operation, &parameters, made)?),
+            ..PersistentVolumeSpec::default()
+        },
+        ..PersistentVolume::default()
+    };
+    if let Some(secret) = operation.secret(&parameters, SecretUse::Provisioner)? {
+        let metadata = &mut volume.metadata;
+        metadata.set_annotation(names::DELETION_SECRET_NAME, &secret.name);
+        metadata.set_annotation(names::DELETION_SECRET_NAMESPACE, &secret.namespace);
+    }
+    Ok(volume)
+}
+
+/// As the driver says, or as asked for if it says nothing.
+fn capacity(operation: &CreateVolume, made: &csi::Volume) -> Result<Quantity, AnswerError> {
+    let asked = requested_bytes(operation.claim())?;
+    let has = match made.capacity_bytes {
+        0 => asked,
+        has => has,
+    };
+    match u64::try_from(has) {
+        Ok(bytes) if has >= asked => Ok(Quantity::from_bytes(bytes)),
+        _ => Err(AnswerError::TooSmall { has, asked }),
+    }
+}
+
+fn source(
+    config: &Config,
+    operation: &CreateVolume,
+    parameters: &ClassParameters,
+    made: &csi::Volume,
+) -> Result<CsiVolumeSource, RequestError> {
+    let mut source = CsiVolumeSource {
+        driver: Some(config.driver.clone()),
+        volume_handle: Some(made.volume_id.clone()),
+        ..CsiVolumeSource::default()
+    };
+    let fields = &mut source.unknown;
+    let claim = operation.claim();
+    if config.marks_read_only && claim.access_modes() == [AccessMode::ReadOnlyMany] {
+        fields.insert("readOnly", Value::Bool(true));
+    }
+    let fs_type = fs_type(config, parameters);
+    if *claim.volume_mode() != VolumeMode::Block && !fs_type.is_empty() {
+        fields.insert("fsType", json!(fs_type));
+    }
+    let mut context = made.volume_context.clone();
+    if let Some(identity) = &config.identity {
+        let key = "storage.kubernetes.io/csiProvisionerIdentity";
+        context.insert(key.to_owned(), identity.clone());
+    }
+    if !context.is_empty() {
+        fields.insert("volumeAttributes", json!(context));
+    }
+    for usage in SecretUse::ALL {
+        if let Some(field) = usage.volume_field()
+            && let Some(secret) = operation.secret(parameters, usage)?
+        {
+            let secret = json!({"name": secret.name, "namespace": secret.namespace});
+            fields.insert(field, secret);
+        }
+    }
+    Ok(source)
+}
+
+/// The nodes that can reach the volume: those in any part of its topology.
+fn affinity(made: &csi::Volume) -> Option<VolumeNodeAffinity> {
+    let terms: Vec<NodeSelectorTerm> = made
+        .accessible_topology
+        .iter()
+        .filter(|part| !part.segments.is_empty())
+        .map(term)
+        .collect();
+    let required = NodeSelector {
+        node_selector_terms: Some(terms).filter(|terms| !terms.is_empty()),
+        ..NodeSelector::default()
+    };
+    required
+        .node_selector_terms
+        .is_some()
+        .then(|| VolumeNodeAffinity {
+            required: Some(required),
+            ..VolumeNodeAffinity::default()
+        })
+}
+
+fn term(part: &csi::Topology) -> NodeSelectorTerm {
+    let expressions = part
+        .segments
+        .iter()
+        .map(|(key, value)| NodeSelectorRequirement {
+            key: Some(key.clone()),
+            operator: Some(NodeSelectorOperator::In),
+            values: Some(vec![value.clone()]),
+            ..NodeSelectorRequirement::default()
+        });
+    NodeSelectorTerm {
+        match_expressions: Some(expressions.collect()),
+        ..NodeSelectorTerm::default()
+    }
+}
