@@ -14,6 +14,7 @@ pub mod api;
 pub mod binding;
 pub mod controller;
 pub mod convert;
+pub mod diagnosis;
 pub mod guide;
 pub mod matching;
 pub mod plan;

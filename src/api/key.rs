@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 use super::{ObjectReference, PersistentVolumeClaim};
 
 /// The namespace and name of a claim, as decisions name it to their reader.
@@ -11,7 +13,7 @@ use super::{ObjectReference, PersistentVolumeClaim};
 /// use pvbind::api::ClaimKey;
 /// assert_eq!(ClaimKey::new("shop", "data").to_string(), "shop/data");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct ClaimKey {
     /// The namespace.
     pub namespace: String,

@@ -44,17 +44,29 @@ pub struct RefusedCount<'a> {
 
 impl<'a> Summary<'a> {
     pub(super) fn of(report: &MatchReport<'a>) -> Self {
+        Summary::weighted(report, |_| 1)
+    }
+
+    /// The same for a report on a part of the volumes, each of which stands for
+    /// so many that have the same main refusal: see `diagnosis`.
+    pub(crate) fn weighted(
+        report: &MatchReport<'a>,
+        weight: impl Fn(&PersistentVolume) -> usize,
+    ) -> Self {
         let mut refused: Vec<RefusedCount<'a>> = Vec::new();
-        let mut fitting = 0_usize;
+        let (mut total, mut fitting) = (0_usize, 0_usize);
         for volume in &report.volumes {
+            let weight = weight(volume.volume);
+            total = total.saturating_add(weight);
             match main_refusal(volume) {
-                None => fitting = fitting.saturating_add(1),
-                Some(refusal) => count(&mut refused, refusal, volume),
+                _ if weight == 0 => {}
+                None => fitting = fitting.saturating_add(weight),
+                Some(refusal) => count(&mut refused, refusal, volume, weight),
             }
         }
         refused.sort_by_key(RefusedCount::order);
         Summary {
-            total: report.volumes.len(),
+            total,
             fitting,
             chosen: report.chosen(),
             refused,
@@ -96,11 +108,16 @@ fn rank(refusal: &Refusal<'_>) -> u8 {
     }
 }
 
-fn count<'a>(counts: &mut Vec<RefusedCount<'a>>, refusal: Refusal<'a>, report: &VolumeReport<'a>) {
+fn count<'a>(
+    counts: &mut Vec<RefusedCount<'a>>,
+    refusal: Refusal<'a>,
+    report: &VolumeReport<'a>,
+    weight: usize,
+) {
     let new = RefusedCount {
         are_reserved: report.is_reserved,
         refusal,
-        count: 1,
+        count: weight,
         example: report.volume,
     };
     match counts
@@ -109,7 +126,7 @@ fn count<'a>(counts: &mut Vec<RefusedCount<'a>>, refusal: Refusal<'a>, report: &
     {
         None => counts.push(new),
         Some(counted) => {
-            let count = counted.count.saturating_add(1);
+            let count = counted.count.saturating_add(weight);
             let is_larger = new.example.storage() > counted.example.storage();
             if is_larger && matches!(refusal, Refusal::TooSmall { .. }) {
                 *counted = new;

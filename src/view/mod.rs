@@ -16,6 +16,9 @@ pub use scheduling::SchedulingView;
 mod provisioning;
 pub use provisioning::ProvisioningView;
 
+mod diagnostic;
+pub use diagnostic::DiagnosticView;
+
 mod version;
 pub use version::is_older_version;
 

@@ -1,0 +1,151 @@
+//! Claims that wait for their first consumer.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::Examination;
+use crate::api::{Pod, StorageClass, names};
+use crate::diagnosis::parts::PodStanding;
+use crate::diagnosis::words::NAMED;
+use crate::diagnosis::{ClaimFacts, Finding, Kind, ObjectName, Patch, Remedy, Severity};
+use crate::view::DiagnosticView;
+
+/// The scheduler of a pod that does not say.
+const DEFAULT_SCHEDULER: &str = "default-scheduler";
+
+/// The scheduler that a pod is left to, if it is not the usual one.
+pub(in crate::diagnosis) fn other_scheduler(pod: &Pod) -> Option<&str> {
+    let scheduler = pod.spec.unknown.get("schedulerName")?.as_str()?;
+    (!scheduler.is_empty() && scheduler != DEFAULT_SCHEDULER).then_some(scheduler)
+}
+
+impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
+    /// No pod is to be scheduled.
+    pub(super) fn waits_for_consumer(&self) -> Vec<Finding> {
+        if !self.survey.known.pods {
+            let mut findings = vec![self.not_known("pods", "")];
+            findings.extend(self.delayed_notes());
+            return findings;
+        }
+        let mut findings: Vec<_> = self.bypassed(&self.users()).into_iter().collect();
+        if findings.is_empty() {
+            let class = self.claim.class_name().to_owned();
+            findings.push(ClaimFacts::WaitsForConsumer { class }.into());
+        }
+        findings.extend(self.delayed_notes());
+        findings
+    }
+
+    /// Pods are to be scheduled first.
+    pub(super) fn waits_for_pods(&self) -> Vec<Finding> {
+        let users = self.users();
+        let waiting: Vec<_> = users
+            .iter()
+            .filter(|pod| pod.node_name().is_empty())
+            .collect();
+        let looked_into = waiting.iter().take(NAMED);
+        let pods: Vec<PodStanding> = looked_into.map(|pod| self.survey.standing(pod)).collect();
+        let cannot = |standing: &PodStanding| {
+            let severity = standing.code.map(crate::diagnosis::Code::severity);
+            severity == Some(Severity::Fault)
+        };
+        let count = waiting.len();
+        let facts = match pods.iter().all(cannot) && count <= pods.len() {
+            true => ClaimFacts::PodsUnschedulable { pods, count },
+            false => ClaimFacts::WaitsForPods { pods, count },
+        };
+        let mut findings = vec![facts.into()];
+        findings.extend(self.bypassed(&users));
+        let others = waiting
+            .iter()
+            .filter_map(|pod| Some((pod, other_scheduler(pod)?)));
+        findings.extend(others.take(NAMED).map(|(pod, scheduler)| {
+            let facts = ClaimFacts::PodOtherScheduler {
+                pod: pod.name().to_owned(),
+                scheduler: scheduler.to_owned(),
+            };
+            Finding::from(facts).with(Remedy::new(
+                format!("see whether scheduler `{scheduler}` runs and binds volumes"),
+                "",
+            ))
+        }));
+        findings.extend(self.delayed_notes());
+        findings
+    }
+
+    /// The pods that use the claim and have not finished, by name.
+    fn users(&self) -> Vec<Arc<Pod>> {
+        let metadata = &self.claim.metadata;
+        let mut users = Vec::new();
+        let visit = &mut |pod: &Pod| {
+            if !pod.is_finished() {
+                users.push(Arc::new(pod.clone()));
+            }
+        };
+        let view = self.survey.view;
+        view.visit_pods_using_claim(metadata.namespace(), metadata.name(), visit);
+        users.sort_by(|a, b| a.name().cmp(b.name()));
+        users
+    }
+
+    /// A pod that was given its node by hand: no scheduler selects one for the
+    /// claim.
+    fn bypassed(&self, users: &[Arc<Pod>]) -> Option<Finding> {
+        let pod = users.iter().find(|pod| !pod.node_name().is_empty())?;
+        let facts = ClaimFacts::PodBypassedScheduler {
+            pod: pod.name().to_owned(),
+            node: pod.node_name().to_owned(),
+        };
+        let again = Remedy::new(
+            format!(
+                "delete pod `{}` and create it again without spec.nodeName",
+                pod.name()
+            ),
+            "the scheduler chooses a node, if need be by a nodeSelector, and the volume with it",
+        );
+        let class = self.survey.view.class(self.claim.class_name());
+        let select = class.filter(|class| is_dynamic(class)).map(|_| {
+            let metadata = &self.claim.metadata;
+            let patch = Patch::of(
+                ObjectName::of(Kind::Claim, metadata),
+                metadata,
+                json!({"metadata": {"annotations": {names::SELECTED_NODE: pod.node_name()}}}),
+            );
+            let remedy = Remedy::new(
+                format!(
+                    "select node `{}` in place of the scheduler",
+                    pod.node_name()
+                ),
+                "the volume is made for that node, and may be out of reach of others",
+            );
+            remedy.patching(patch)
+        });
+        Some(Finding::from(facts).with(again).with_all(select))
+    }
+
+    /// What will keep the claim from a volume when its pod is scheduled.
+    fn delayed_notes(&self) -> Vec<Finding> {
+        let Some(class) = self.survey.view.class(self.claim.class_name()) else {
+            return Vec::new();
+        };
+        let (report, summary) = self.report();
+        if summary.fitting > 0 {
+            return Vec::new();
+        }
+        let mut notes = Vec::new();
+        if is_dynamic(&class) {
+            notes.extend(self.topology_unsatisfied(&class));
+            notes.extend(self.no_capacity_pool(&class));
+        } else if self.survey.known.volumes {
+            notes.extend(self.reservations(&report));
+            notes.extend(self.nothing_fits(&report, &summary));
+            notes.push(self.no_provisioner());
+        }
+        notes
+    }
+}
+
+fn is_dynamic(class: &StorageClass) -> bool {
+    !matches!(class.provisioner(), "" | names::NO_PROVISIONER)
+}

@@ -1,0 +1,150 @@
+//! Why a claim is as it is.
+
+mod bound;
+mod class;
+mod consumer;
+mod decision;
+mod lost;
+mod provisioning;
+mod reservation;
+mod search;
+mod terminating;
+mod wish;
+
+pub(super) use consumer::other_scheduler;
+pub(super) use reservation::{complete, incomplete_for};
+
+use decision::{Decision, decide};
+
+use super::{ClaimFacts, Diagnosis, Finding, Kind, ObjectName, Survey};
+use crate::api::PersistentVolumeClaim;
+use crate::matching::FindError;
+use crate::plan::SyncError;
+use crate::quantity::Quantity;
+use crate::view::DiagnosticView;
+
+pub(super) fn diagnose<V: DiagnosticView + ?Sized>(
+    survey: &Survey<'_, V>,
+    claim: &PersistentVolumeClaim,
+) -> Diagnosis {
+    let examination = Examination { survey, claim };
+    let mut findings = examination.terminating();
+    findings.extend(examination.decided());
+    findings.extend(examination.notes());
+    survey.diagnosis(
+        ObjectName::of(Kind::Claim, &claim.metadata),
+        findings,
+        || examination.not_known("volumes", ""),
+    )
+}
+
+/// The main finding alone.
+pub(super) fn main<V: DiagnosticView + ?Sized>(
+    survey: &Survey<'_, V>,
+    claim: &PersistentVolumeClaim,
+) -> Finding {
+    let examination = Examination { survey, claim };
+    let mut findings = examination.terminating();
+    if findings.is_empty() {
+        findings = examination.decided();
+    }
+    let main = findings.into_iter().next();
+    main.unwrap_or_else(|| examination.not_known("volumes", ""))
+}
+
+/// A claim that is being looked into.
+struct Examination<'s, 'a, V: ?Sized> {
+    survey: &'s Survey<'a, V>,
+    claim: &'s PersistentVolumeClaim,
+}
+
+impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
+    /// What the controller decides, and why: the main cause first.
+    fn decided(&self) -> Vec<Finding> {
+        let (config, view) = (self.survey.config, self.survey.view);
+        match decide(config, view, self.claim) {
+            Decision::Bound(volume) => self.bound(&volume),
+            Decision::Binds(volume) => self.binds(&volume),
+            Decision::DefaultClass(after) => {
+                let later = Examination {
+                    survey: self.survey,
+                    claim: &after,
+                };
+                let mut findings = later.decided();
+                findings.push(self.default_class(after.class_name()));
+                findings.extend(self.default_class_ambiguous());
+                findings
+            }
+            Decision::WaitsForConsumer => self.waits_for_consumer(),
+            Decision::WaitsForPods => self.waits_for_pods(),
+            Decision::NoMatch => self.no_match(),
+            Decision::Taken { was_chosen } => self.taken(was_chosen),
+            Decision::Mismatch(message) => self.mismatch(message),
+            Decision::WishMissing => self.wish_missing(),
+            Decision::Provision(operation) => self.provision(operation),
+            Decision::ProvisioningFails(message) => self.provisioning_fails(message),
+            Decision::ProvisioningOff => {
+                let class = self.claim.class_name().to_owned();
+                vec![ClaimFacts::ProvisioningOff { class }.into()]
+            }
+            Decision::Lost => self.lost(),
+            Decision::Error(error) => vec![self.error(error)],
+        }
+    }
+
+    /// What is worth knowing whatever was decided.
+    fn notes(&self) -> Vec<Finding> {
+        let mut notes = Vec::new();
+        if !self.claim.is_bind_completed() {
+            notes.extend(self.unit_missing());
+        }
+        notes.extend(self.class_annotation());
+        notes.extend(self.binding_imported());
+        notes
+    }
+
+    fn error(&self, error: SyncError) -> Finding {
+        match error {
+            SyncError::NoBindingMode { class } => self.no_binding_mode(class),
+            SyncError::Find {
+                error: FindError::Selector { error, .. },
+                ..
+            } => ClaimFacts::SelectorInvalid {
+                mistake: error.to_string(),
+            }
+            .into(),
+            SyncError::Find {
+                error: FindError::AttributesClassDisabled { name, .. },
+                ..
+            } => ClaimFacts::AttributesClassDisabled { name }.into(),
+            SyncError::ClaimStatus(_) => self.volume_without_capacity(),
+            error => ClaimFacts::ProvisioningFails {
+                message: error.to_string(),
+            }
+            .into(),
+        }
+    }
+
+    fn unit_missing(&self) -> Option<Finding> {
+        let asked = self.claim.storage_request()?;
+        is_tiny(asked).then(|| {
+            let asked = asked.clone();
+            ClaimFacts::UnitMissing { asked }.into()
+        })
+    }
+
+    fn not_known(&self, what: &str, name: &str) -> Finding {
+        ClaimFacts::NotKnown {
+            what: what.to_owned(),
+            name: name.to_owned(),
+        }
+        .into()
+    }
+}
+
+/// Whether an amount is so small that a unit is probably missing.
+pub(super) fn is_tiny(amount: &Quantity) -> bool {
+    const MEBI: i64 = 1 << 20;
+    let smallest = Quantity::from_i64(MEBI, crate::quantity::Format::BinarySi);
+    amount.sign().is_gt() && *amount < smallest
+}

@@ -1,0 +1,212 @@
+//! Claims for which a volume is to be made.
+
+use serde_json::json;
+
+use super::Examination;
+use crate::api::{StorageClass, names};
+use crate::controller::begin;
+use crate::diagnosis::{ClaimFacts, Finding, Kind, ObjectName, Patch, Remedy};
+use crate::plan::{EventReason, Operation, Provisioner, Step};
+use crate::quantity::{Format, Quantity};
+use crate::selector::CompiledTopology;
+use crate::view::DiagnosticView;
+
+impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
+    /// Who is to make a volume, and what keeps them from it: that first.
+    ///
+    /// What the provisioner itself would say has its place here, between the two.
+    pub(super) fn provision(&self, operation: Operation) -> Vec<Finding> {
+        let Operation::Provision {
+            class, provisioner, ..
+        } = &operation
+        else {
+            return Vec::new();
+        };
+        let (name, is_in_tree) = match provisioner {
+            Provisioner::Internal(name) => (name.clone(), true),
+            Provisioner::External(name) => (name.clone(), false),
+        };
+        let class = class.clone();
+        let mut findings: Vec<_> = self.refused_at_once(operation).into_iter().collect();
+        if !is_in_tree {
+            findings.extend(self.selector_refused(&name));
+        }
+        findings.extend(self.selected_node_gone());
+        findings.extend(self.topology_unsatisfied(&class));
+        let node = self.claim.metadata.annotation(names::SELECTED_NODE);
+        findings.push(
+            ClaimFacts::WaitsForProvisioner {
+                provisioner: name.clone(),
+                is_in_tree,
+                node: node.map(str::to_owned),
+            }
+            .into(),
+        );
+        if !is_in_tree {
+            findings.extend(self.driver_unknown(&name));
+        }
+        findings
+    }
+
+    /// What the operation says at once.
+    fn refused_at_once(&self, operation: Operation) -> Option<Finding> {
+        let plan = begin(self.survey.config, operation);
+        plan.steps.into_iter().find_map(|step| match step {
+            Step::Event(event) if event.reason == EventReason::ProvisioningFailed => {
+                let message = event.message;
+                Some(ClaimFacts::ProvisioningFails { message }.into())
+            }
+            _ => None,
+        })
+    }
+
+    /// The controller cannot have a volume made.
+    pub(super) fn provisioning_fails(&self, message: String) -> Vec<Finding> {
+        let survey = self.survey;
+        let Some(class) = survey.view.class(self.claim.class_name()) else {
+            return self.without_class_object();
+        };
+        if class.provisioner() == names::NO_PROVISIONER {
+            let mut findings = self.no_match();
+            findings.push(self.no_provisioner());
+            return findings;
+        }
+        let is_unknown = survey.config.plugin(class.provisioner()).is_none();
+        if is_unknown && class.provisioner().starts_with(names::IN_TREE_PREFIX) {
+            return vec![self.provisioner_gone(&class)];
+        }
+        vec![ClaimFacts::ProvisioningFails { message }.into()]
+    }
+
+    /// The class does not exist. A volume of that class which only is too small
+    /// is the nearer cause.
+    fn without_class_object(&self) -> Vec<Finding> {
+        let class = match self.survey.known.classes {
+            true => self.class_missing(),
+            false => self.not_known("classes", self.claim.class_name()),
+        };
+        let (report, summary) = self.report();
+        let mut findings = self.reservations(&report);
+        let own_class = || {
+            let volumes = report.volumes.iter();
+            volumes.filter(|report| report.volume.class_name() == self.claim.class_name())
+        };
+        let only_small = own_class().any(|report| {
+            let codes = report.refusals.iter().map(|refusal| refusal.code());
+            codes.eq(["too-small"])
+        });
+        if only_small && self.survey.known.classes {
+            findings.extend(self.nothing_fits(&report, &summary));
+            findings.push(class);
+        } else {
+            findings.insert(0, class);
+        }
+        findings
+    }
+
+    fn selector_refused(&self, provisioner: &str) -> Option<Finding> {
+        let selector = self.claim.spec.selector.as_ref()?;
+        let is_empty = selector
+            .match_labels
+            .as_ref()
+            .is_none_or(|labels| labels.is_empty())
+            && selector
+                .match_expressions
+                .as_ref()
+                .is_none_or(Vec::is_empty);
+        let facts = ClaimFacts::SelectorRefused {
+            provisioner: provisioner.to_owned(),
+            is_empty,
+        };
+        Some(Finding::from(facts).with(Remedy::new(
+            "delete the claim and create it again without spec.selector",
+            "the claim has no data yet",
+        )))
+    }
+
+    pub(super) fn selected_node_gone(&self) -> Option<Finding> {
+        let metadata = &self.claim.metadata;
+        let node = metadata.annotation(names::SELECTED_NODE)?;
+        if !self.survey.known.nodes || self.survey.view.node(node).is_some() {
+            return None;
+        }
+        let facts = ClaimFacts::SelectedNodeGone {
+            node: node.to_owned(),
+        };
+        let patch = Patch::of(
+            ObjectName::of(Kind::Claim, metadata),
+            metadata,
+            json!({"metadata": {"annotations": {names::SELECTED_NODE: null}}}),
+        );
+        let remedy = Remedy::new(
+            "remove the annotation, so that the scheduler selects another node",
+            "if the provisioner has begun, it may leave a volume behind",
+        );
+        Some(Finding::from(facts).with(remedy.patching(patch)))
+    }
+
+    pub(super) fn topology_unsatisfied(&self, class: &StorageClass) -> Option<Finding> {
+        let terms = class.allowed_topologies.as_deref().unwrap_or_default();
+        let nodes = &self.survey.nodes;
+        if !self.survey.known.nodes || nodes.is_empty() || terms.is_empty() {
+            return None;
+        }
+        if nodes.any_allowed(terms) {
+            return None;
+        }
+        let compiled = CompiledTopology::compile(terms);
+        let example = nodes.first().map(|node| {
+            let terms = compiled.explain(node.metadata.labels());
+            terms.iter().map(ToString::to_string).collect()
+        });
+        let facts = ClaimFacts::TopologyUnsatisfied {
+            class: class.name().to_owned(),
+            nodes: nodes.len(),
+            example: example.unwrap_or_default(),
+        };
+        Some(Finding::from(facts).with(Remedy::new(
+            format!("label nodes, or delete class `{}` and create it again with topologies that there are", class.name()),
+            "volumes that were made before stay where they are",
+        )))
+    }
+
+    /// No pool that the scheduler looks at has room, whatever the node.
+    pub(super) fn no_capacity_pool(&self, class: &StorageClass) -> Option<Finding> {
+        let asked = self.claim.storage_request()?;
+        let driver = self.survey.view.csi_driver(class.provisioner())?;
+        if driver.spec.storage_capacity != Some(true) {
+            return None;
+        }
+        let pools = self.survey.view.capacities_of_class(class.name());
+        let limits = pools.iter().filter_map(|pool| pool.limit());
+        let largest = limits.map(Quantity::value).max();
+        if largest.is_some_and(|largest| largest >= asked.value()) {
+            return None;
+        }
+        let facts = ClaimFacts::NoCapacityPool {
+            class: class.name().to_owned(),
+            driver: class.provisioner().to_owned(),
+            asked: asked.clone(),
+            pools: pools.len(),
+            largest: largest.map(|largest| Quantity::from_i64(largest, Format::BinarySi)),
+        };
+        Some(Finding::from(facts).with(Remedy::new(
+            "free room in the backend, or ask for less in a new claim",
+            "the scheduler tries again when a pool changes",
+        )))
+    }
+
+    fn driver_unknown(&self, driver: &str) -> Option<Finding> {
+        let is_unknown =
+            self.survey.known.csi_drivers && self.survey.view.csi_driver(driver).is_none();
+        is_unknown.then(|| {
+            let facts = ClaimFacts::DriverUnknown {
+                driver: driver.to_owned(),
+            };
+            Finding::from(facts).with(Remedy::new(
+                format!("see whether provisioner `{driver}` is installed and runs"),
+                "",
+            ))
+        })
+    }
+}

@@ -1,0 +1,143 @@
+//! Volumes that are, or were meant to be, reserved for a claim.
+
+use serde_json::json;
+
+use super::Examination;
+use crate::api::{ClaimKey, PersistentVolume};
+use crate::diagnosis::parts::Rule;
+use crate::diagnosis::{ClaimFacts, Finding, Kind, ObjectName, Patch, Remedy};
+use crate::matching::{Bucket, MatchReport, Refusal};
+use crate::view::DiagnosticView;
+
+impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
+    /// Why the volumes that people expect the claim to get are not taken.
+    pub(super) fn reservations(&self, report: &MatchReport<'_>) -> Vec<Finding> {
+        let unusable = report.bucket(Bucket::ReservedUnusable).map(|report| {
+            let facts = ClaimFacts::ReservedUnusable {
+                volume: report.volume.name().to_owned(),
+                rules: report.refusals.iter().map(Rule::of).collect(),
+            };
+            Finding::from(facts)
+        });
+        let mut findings: Vec<_> = unusable.collect();
+        findings.extend(self.incomplete());
+        findings.extend(self.released_by_earlier(report));
+        findings
+    }
+
+    /// Volumes of an earlier claim of the same name that would fit if they were
+    /// free.
+    fn released_by_earlier(&self, report: &MatchReport<'_>) -> Vec<Finding> {
+        let would_fit = |refusals: &[Refusal<'_>]| {
+            let is_of_earlier = |refusal: &Refusal<'_>| {
+                matches!(
+                    refusal,
+                    Refusal::ClaimedByOther {
+                        earlier_claim: true,
+                        ..
+                    }
+                )
+            };
+            refusals.iter().any(is_of_earlier)
+                && refusals.iter().all(|refusal| {
+                    is_of_earlier(refusal) || matches!(refusal, Refusal::Phase { .. })
+                })
+        };
+        let volumes = report.volumes.iter();
+        let volumes = volumes.filter(|report| would_fit(&report.refusals));
+        volumes.map(|report| self.leftover(report.volume)).collect()
+    }
+
+    /// A volume of an earlier claim of the same name.
+    pub(super) fn leftover(&self, volume: &PersistentVolume) -> Finding {
+        let uid = volume.claim_ref().map(|reference| reference.uid());
+        let phase = volume.status.phase.as_ref();
+        let facts = ClaimFacts::ReleasedByEarlier {
+            volume: volume.name().to_owned(),
+            phase: phase.map(|phase| phase.to_string()).unwrap_or_default(),
+            earlier_uid: uid.unwrap_or_default().to_owned(),
+            uid: self.claim.metadata.uid().to_owned(),
+        };
+        let patch = |reference| {
+            Patch::of(
+                ObjectName::of(Kind::Volume, &volume.metadata),
+                &volume.metadata,
+                json!({"spec": {"claimRef": reference}}),
+            )
+        };
+        let name = volume.name();
+        Finding::from(facts)
+            .with(
+                Remedy::new(
+                    format!("clear only the uid of the claimRef of `{name}`, which reserves it for this claim"),
+                    "this claim gets the data of the earlier one",
+                )
+                .patching(patch(json!({"uid": null, "resourceVersion": null}))),
+            )
+            .with(
+                Remedy::new(
+                    format!("clear the whole claimRef of `{name}`"),
+                    "whichever claim fits first takes it, and gets the data of the earlier one",
+                )
+                .patching(patch(json!(null))),
+            )
+    }
+
+    /// Volumes whose claimRef lacks a part, and was surely meant for this claim.
+    fn incomplete(&self) -> Vec<Finding> {
+        let key = ClaimKey::of(self.claim);
+        let volumes = incomplete_for(self.survey, &key, self.claim.metadata.uid());
+        let findings = volumes.into_iter().map(|volume| {
+            let reference = volume.claim_ref().map(ClaimKey::referred);
+            let facts = ClaimFacts::ReservationIncomplete {
+                volume: volume.name().to_owned(),
+                reference: reference.unwrap_or_else(|| ClaimKey::new("", "")),
+            };
+            Finding::from(facts).with(complete(volume, &key))
+        });
+        findings.collect()
+    }
+}
+
+/// The volumes whose claimRef lacks namespace or name, and was surely meant for
+/// this claim: it has the claim's uid; or it lacks the namespace alone, and no
+/// other namespace has a claim of this name.
+pub(in crate::diagnosis) fn incomplete_for<'a, V: DiagnosticView + ?Sized>(
+    survey: &crate::diagnosis::Survey<'a, V>,
+    key: &ClaimKey,
+    uid: &str,
+) -> Vec<&'a PersistentVolume> {
+    let of_name = survey.census.claimed_by("", &key.name);
+    let of_namespace = survey.census.claimed_by(&key.namespace, "");
+    let nameless = survey.census.claimed_by("", "");
+    let is_alone = survey.claims_named(&key.name).len() <= 1;
+    let is_complete = key.namespace.is_empty() || key.name.is_empty();
+    let volumes = of_name.iter().chain(of_namespace).chain(nameless);
+    let mut volumes: Vec<_> = volumes.copied().collect();
+    volumes.retain(|volume| {
+        let Some(reference) = volume.claim_ref() else {
+            return false;
+        };
+        let has_uid = !reference.uid().is_empty();
+        !is_complete
+            && match has_uid {
+                true => reference.uid() == uid,
+                false => is_alone && reference.name() == key.name,
+            }
+    });
+    volumes
+}
+
+/// Completing a claimRef.
+pub(in crate::diagnosis) fn complete(volume: &PersistentVolume, claim: &ClaimKey) -> Remedy {
+    let patch = Patch::of(
+        ObjectName::of(Kind::Volume, &volume.metadata),
+        &volume.metadata,
+        json!({"spec": {"claimRef": {"namespace": claim.namespace, "name": claim.name}}}),
+    );
+    let remedy = Remedy::new(
+        format!("complete the claimRef of `{}` with {claim}", volume.name()),
+        "no other claim can take the volume then",
+    );
+    remedy.patching(patch)
+}

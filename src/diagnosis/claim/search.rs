@@ -1,0 +1,154 @@
+//! Claims for which no volume fits.
+
+use serde_json::json;
+
+use super::{Examination, is_tiny};
+use crate::diagnosis::census::NEAREST;
+use crate::diagnosis::parts::{Counted, Miss};
+use crate::diagnosis::{ClaimFacts, Finding, Kind, ObjectName, Patch, Remedy, VolumeFacts};
+use crate::matching::{FindOptions, MatchReport, Refusal, Summary, VolumeReport};
+use crate::quantity::Quantity;
+use crate::view::DiagnosticView;
+
+impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
+    /// How volumes are judged for the claim: as if it did not wait for its
+    /// consumer, since that says nothing of what would fit then.
+    pub(super) fn options(&self) -> FindOptions<'static> {
+        FindOptions {
+            attributes_classes: self.survey.config.attributes_classes,
+            ..FindOptions::default()
+        }
+    }
+
+    pub(super) fn report(&self) -> (MatchReport<'_>, Summary<'_>) {
+        self.survey.census.report(self.claim, &self.options())
+    }
+
+    /// Nothing fits, and nothing is made.
+    pub(super) fn no_match(&self) -> Vec<Finding> {
+        if !self.survey.known.volumes {
+            return vec![self.not_known("volumes", "")];
+        }
+        let (report, summary) = self.report();
+        let mut findings = self.reservations(&report);
+        findings.extend(self.nothing_fits(&report, &summary));
+        findings.extend(self.class_notes());
+        findings
+    }
+
+    /// The search, and what is odd about the nearest misses.
+    pub(super) fn nothing_fits(
+        &self,
+        report: &MatchReport<'_>,
+        summary: &Summary<'_>,
+    ) -> Vec<Finding> {
+        if let Some(error) = &report.error {
+            return vec![self.error(crate::plan::SyncError::Find {
+                claim: crate::api::ClaimKey::of(self.claim),
+                error: error.clone(),
+            })];
+        }
+        let mut nearest = report.near_misses();
+        nearest.truncate(NEAREST);
+        let mut findings: Vec<Finding> = vec![
+            ClaimFacts::NoVolumeFits {
+                summary: summary.to_string(),
+                refused: summary.refused.iter().map(Counted::of).collect(),
+                nearest: nearest.iter().map(|miss| Miss::of(miss)).collect(),
+            }
+            .into(),
+        ];
+        findings.extend(
+            nearest
+                .iter()
+                .filter_map(|miss| self.decimal_against_binary(miss)),
+        );
+        let own_class = nearest
+            .iter()
+            .filter(|miss| miss.volume.class_name() == self.claim.class_name());
+        findings.extend(own_class.filter_map(|miss| {
+            let volume = miss.volume;
+            is_tiny(volume.storage()).then(|| {
+                let facts = VolumeFacts::UnitMissing {
+                    volume: volume.name().to_owned(),
+                    has: volume.storage().clone(),
+                };
+                facts.into()
+            })
+        }));
+        findings
+    }
+
+    /// The volume is too small only because one amount is decimal and the other
+    /// binary, and nothing else refuses it.
+    fn decimal_against_binary(&self, miss: &VolumeReport<'_>) -> Option<Finding> {
+        let [Refusal::TooSmall { has, asked }] = miss.refusals.as_slice() else {
+            return None;
+        };
+        if !is_decimal_of(has, asked) {
+            return None;
+        }
+        let volume = miss.volume;
+        let facts = ClaimFacts::DecimalAgainstBinary {
+            volume: volume.name().to_owned(),
+            has: (*has).clone(),
+            asked: (*asked).clone(),
+        };
+        let patch = Patch::of(
+            ObjectName::of(Kind::Volume, &volume.metadata),
+            &volume.metadata,
+            json!({"spec": {"capacity": {"storage": asked}}}),
+        );
+        let remedy = Remedy::new(
+            format!(
+                "if volume `{}` really is as large, correct its capacity to {asked}",
+                volume.name()
+            ),
+            "nothing checks that the volume really is as large",
+        );
+        let again = Remedy::new(
+            format!("delete the claim and create it again, asking for {has}"),
+            "the claim has no data yet",
+        );
+        Some(
+            Finding::from(facts)
+                .with(remedy.patching(patch))
+                .with(again),
+        )
+    }
+}
+
+/// Whether the smaller amount is the larger one with a decimal unit in place of
+/// a binary one: 5G and 5Gi, 1500M and 1500Mi.
+fn is_decimal_of(smaller: &Quantity, larger: &Quantity) -> bool {
+    // Products of 63 and 60 bits stay inside.
+    let (smaller, larger) = (i128::from(smaller.value()), i128::from(larger.value()));
+    let units = (1..=6_u32).map(|power| (1000_i128.pow(power), 1024_i128.pow(power)));
+    smaller > 0
+        && units
+            .filter(|(decimal, _)| smaller >= *decimal)
+            .any(|(decimal, binary)| {
+                smaller.saturating_mul(binary) == larger.saturating_mul(decimal)
+            })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_same_number_of_the_next_unit_is_decimal_against_binary() {
+        let is = |smaller: &str, larger: &str| {
+            is_decimal_of(&smaller.parse().unwrap(), &larger.parse().unwrap())
+        };
+        assert!(is("5G", "5Gi"));
+        assert!(is("1500M", "1500Mi"));
+        assert!(is("5000M", "5000Mi"));
+        assert!(is("1.5T", "1.5Ti"));
+        assert!(!is("5G", "6Gi"));
+        assert!(!is("5Gi", "5Gi"));
+        assert!(!is("1000", "1024k"));
+        assert!(!is("0", "0"));
+        assert!(!is("1e40", "2e40"));
+    }
+}

@@ -1,0 +1,75 @@
+//! Claims that are being deleted.
+
+use super::Examination;
+use crate::api::{Pod, names};
+use crate::diagnosis::parts::Holder;
+use crate::diagnosis::{ClaimFacts, Finding, Remedy};
+use crate::view::DiagnosticView;
+
+impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
+    /// Who holds a claim that is being deleted; nothing if it is not.
+    pub(super) fn terminating(&self) -> Vec<Finding> {
+        let metadata = &self.claim.metadata;
+        if !metadata.is_being_deleted() {
+            return Vec::new();
+        }
+        let finalizers = metadata.finalizers.iter().flatten();
+        let holders: Vec<_> = finalizers.map(|finalizer| self.holder(finalizer)).collect();
+        let pods = holders.iter().flat_map(|holder| &holder.pods);
+        let remedies: Vec<_> = pods
+            .take(crate::diagnosis::words::NAMED)
+            .map(|pod| {
+                Remedy::new(
+                    format!("delete pod `{pod}`"),
+                    "the claim goes with its last pod, and its volume is released",
+                )
+            })
+            .collect();
+        vec![Finding::from(ClaimFacts::Terminating { holders }).with_all(remedies)]
+    }
+
+    fn holder(&self, finalizer: &str) -> Holder {
+        let (who, pods) = match finalizer {
+            names::PVC_PROTECTION_FINALIZER => match self.protecting_pods() {
+                pods if pods.is_empty() && !self.survey.known.pods => (
+                    "is removed when no pod uses the claim, and pods are not known",
+                    pods,
+                ),
+                pods if pods.is_empty() => {
+                    ("is removed soon, as no pod on a node uses the claim", pods)
+                }
+                pods => ("is removed when these pods are gone:", pods),
+            },
+            "snapshot.storage.kubernetes.io/pvc-as-source-protection" => (
+                "is removed by the snapshot controller when its snapshot is made",
+                Vec::new(),
+            ),
+            "provisioner.storage.kubernetes.io/cloning-protection" => (
+                "is removed by the external provisioner when its clone is made",
+                Vec::new(),
+            ),
+            _ => ("is removed by whoever put it there", Vec::new()),
+        };
+        Holder {
+            finalizer: finalizer.to_owned(),
+            who: who.to_owned(),
+            pods,
+            nobody: false,
+        }
+    }
+
+    /// The pods that keep the claim: those on a node, finished ones among them.
+    fn protecting_pods(&self) -> Vec<String> {
+        let metadata = &self.claim.metadata;
+        let mut pods = Vec::new();
+        let visit = &mut |pod: &Pod| {
+            if !pod.node_name().is_empty() {
+                pods.push(pod.name().to_owned());
+            }
+        };
+        let view = self.survey.view;
+        view.visit_pods_using_claim(metadata.namespace(), metadata.name(), visit);
+        pods.sort_unstable();
+        pods
+    }
+}

@@ -1,0 +1,308 @@
+//! The codes of all findings.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// How much a finding matters. The order is that of urgency.
+///
+/// ```
+/// use pvbind::diagnosis::Severity;
+/// assert!(Severity::Fine < Severity::Waiting && Severity::Risk < Severity::Fault);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Severity {
+    /// As it should be, or worth knowing.
+    Fine,
+    /// Somebody has to act, and is expected to.
+    Waiting,
+    /// It works, and something may go wrong or be other than meant.
+    Risk,
+    /// It does not work, and will not until somebody changes something.
+    Fault,
+}
+
+impl Severity {
+    /// The name, in lower case.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Severity::Fine => "fine",
+            Severity::Waiting => "waiting",
+            Severity::Risk => "risk",
+            Severity::Fault => "fault",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+macro_rules! codes {
+    ($( $(#[$meta:meta])* $Code:ident = $text:literal, $Severity:ident $([$($reason:ident),*])?; )*) => {
+        /// What was found, for programs. Each has a stable text, a severity, and
+        /// facts of its own.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum Code {
+            $( $(#[$meta])* $Code, )*
+        }
+
+        impl Code {
+            /// Every code: first those of claims, then of volumes, then of pods.
+            pub const ALL: &[Code] = &[$( Code::$Code, )*];
+
+            /// The text, which never changes.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $( Code::$Code => $text, )*
+                }
+            }
+
+            /// How much it matters.
+            pub fn severity(self) -> Severity {
+                match self {
+                    $( Code::$Code => Severity::$Severity, )*
+                }
+            }
+
+            /// The reasons of the events that Kubernetes 1.36 records about an
+            /// object with this main cause.
+            ///
+            /// ```
+            /// use pvbind::diagnosis::Code;
+            /// let told = Code::ALL.iter().filter(|code| code.event_reasons().contains(&"VolumeMismatch"));
+            /// assert!(told.into_iter().any(|code| code.as_str() == "claim-names-mismatched-volume"));
+            /// ```
+            pub fn event_reasons(self) -> &'static [&'static str] {
+                match self {
+                    $( Code::$Code => &[$($(stringify!($reason)),*)?], )*
+                }
+            }
+        }
+    };
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+codes! {
+    /// The claim has its volume.
+    ClaimBound = "claim-bound", Fine;
+    /// The next sync binds the claim to a volume.
+    ClaimWouldBind = "claim-would-bind", Waiting;
+    /// The claim asks for more than it was given before: a resize is going on.
+    ClaimResizePending = "claim-resize-pending", Waiting;
+    /// No volume fits, and none will be made.
+    ClaimNoVolumeFits = "claim-no-volume-fits", Fault [FailedBinding, ProvisioningFailed];
+    /// A volume is too small only because the one amount is decimal and the
+    /// other binary.
+    ClaimDecimalAgainstBinary = "claim-decimal-against-binary", Fault;
+    /// The claim asks for so little that a unit is probably missing.
+    ClaimUnitMissing = "claim-unit-missing", Risk;
+    /// The selector of the claim cannot be parsed.
+    ClaimSelectorInvalid = "claim-selector-invalid", Fault;
+    /// The claim names a VolumeAttributesClass while the feature is off.
+    ClaimAttributesClassDisabled = "claim-attributes-class-disabled", Fault;
+    /// The claim asks for volumes without class.
+    ClaimClassEmpty = "claim-class-empty", Fine;
+    /// The claim says nothing of a class, and there is no default class.
+    ClaimClassUnset = "claim-class-unset", Risk;
+    /// The claim says nothing of a class, and is given the default class.
+    ClaimDefaultClass = "claim-default-class", Waiting;
+    /// Several classes are marked as default.
+    ClaimDefaultClassAmbiguous = "claim-default-class-ambiguous", Risk;
+    /// The old annotation overrides another class in the field.
+    ClaimClassAnnotation = "claim-class-annotation", Risk;
+    /// The class does not exist.
+    ClaimClassMissing = "claim-class-missing", Fault [ProvisioningFailed];
+    /// Volumes of the class are made by hand.
+    ClaimNoProvisioner = "claim-no-provisioner", Fine;
+    /// The class names an in-tree provisioner that is no more.
+    ClaimProvisionerGone = "claim-provisioner-gone", Fault [ProvisioningFailed];
+    /// The class does not say when its claims are bound.
+    ClaimNoBindingMode = "claim-no-binding-mode", Fault;
+    /// No pod uses the claim yet, and it waits for one.
+    ClaimWaitsForConsumer = "claim-waits-for-consumer", Fine [WaitForFirstConsumer];
+    /// The pods that use the claim are not scheduled yet.
+    ClaimWaitsForPods = "claim-waits-for-pods", Waiting [WaitForPodScheduled];
+    /// The pods that use the claim cannot be scheduled, for their volumes.
+    ClaimPodsUnschedulable = "claim-pods-unschedulable", Fault [WaitForPodScheduled];
+    /// A pod was given a node without the scheduler, which alone selects a node
+    /// for the claim.
+    ClaimPodBypassedScheduler = "claim-pod-bypassed-scheduler", Fault [WaitForFirstConsumer, WaitForPodScheduled];
+    /// A pod that uses the claim is left to another scheduler.
+    ClaimPodOtherScheduler = "claim-pod-other-scheduler", Risk;
+    /// A node was selected for the claim that is gone.
+    ClaimSelectedNodeGone = "claim-selected-node-gone", Fault [ExternalProvisioning, ProvisioningFailed];
+    /// A claim that should wait for its consumer names a volume, so that its
+    /// pods take it for an unbound immediate claim.
+    ClaimNamesVolumeDelayed = "claim-names-volume-delayed", Risk;
+    /// Somebody is to make a volume.
+    ClaimWaitsForProvisioner = "claim-waits-for-provisioner", Waiting [ExternalProvisioning];
+    /// The controller cannot have a volume made.
+    ClaimProvisioningFails = "claim-provisioning-fails", Fault [ProvisioningFailed];
+    /// No CSIDriver has the provisioner's name.
+    ClaimDriverUnknown = "claim-driver-unknown", Risk;
+    /// External provisioners refuse claims with a selector.
+    ClaimSelectorRefused = "claim-selector-refused", Fault [ExternalProvisioning, ProvisioningFailed];
+    /// No node is in the topologies that the class allows.
+    ClaimTopologyUnsatisfied = "claim-topology-unsatisfied", Fault [ExternalProvisioning, WaitForFirstConsumer, WaitForPodScheduled];
+    /// No capacity pool of the class has room for the claim.
+    ClaimNoCapacityPool = "claim-no-capacity-pool", Fault [WaitForFirstConsumer, WaitForPodScheduled];
+    /// Volumes are not made in this cluster.
+    ClaimProvisioningOff = "claim-provisioning-off", Fault;
+    /// The volume that the claim names does not exist.
+    ClaimNamesMissingVolume = "claim-names-missing-volume", Fault;
+    /// The volume that the claim names is another claim's.
+    ClaimNamesTakenVolume = "claim-names-taken-volume", Fault [FailedBinding];
+    /// The volume that the claim names does not fit.
+    ClaimNamesMismatchedVolume = "claim-names-mismatched-volume", Fault [VolumeMismatch];
+    /// No volume is ever made for a claim that names one.
+    ClaimNeverProvisioned = "claim-never-provisioned", Fine;
+    /// A volume is reserved for the claim, and cannot be used.
+    ClaimReservedUnusable = "claim-reserved-unusable", Fault [FailedBinding, ProvisioningFailed];
+    /// A volume is reserved for the claim, which takes another.
+    ClaimReservedPassedOver = "claim-reserved-passed-over", Risk;
+    /// A volume seems to be reserved for the claim, and its claimRef lacks
+    /// namespace or name.
+    ClaimReservationIncomplete = "claim-reservation-incomplete", Fault [FailedBinding, ProvisioningFailed];
+    /// A volume still belongs to an earlier claim of the same name.
+    ClaimReleasedByEarlier = "claim-released-by-earlier", Fault [FailedBinding, ProvisioningFailed];
+    /// The claim was bound, and no longer says to what.
+    ClaimLostVolumeName = "claim-lost-volume-name", Fault [ClaimLost];
+    /// The claim was bound, and its volume is gone.
+    ClaimLostVolume = "claim-lost-volume", Fault [ClaimLost];
+    /// The claim was bound to a volume that is another claim's.
+    ClaimMisbound = "claim-misbound", Fault [ClaimMisbound];
+    /// The volume that the claim is to be bound to does not say how large it
+    /// is.
+    ClaimVolumeWithoutCapacity = "claim-volume-without-capacity", Fault;
+    /// The claim wants a copy, and is about to take a volume that is none.
+    ClaimDataSourceIgnored = "claim-data-source-ignored", Risk;
+    /// The claim was created with the annotations of a finished bind.
+    ClaimBindingImported = "claim-binding-imported", Risk;
+    /// The claim is being deleted.
+    ClaimTerminating = "claim-terminating", Waiting;
+    /// The answer depends on objects that are not there to be looked at.
+    ClaimNotKnown = "claim-not-known", Waiting;
+
+    /// The volume has its claim.
+    VolumeBound = "volume-bound", Fine;
+    /// The volume and its claim are about to be bound.
+    VolumeBinding = "volume-binding", Waiting;
+    /// The volume is free, and no pending claim is of its class.
+    VolumeAvailable = "volume-available", Fine;
+    /// The volume is free, and pending claims could take it.
+    VolumeWanted = "volume-wanted", Waiting;
+    /// The volume is free, and no pending claim of its class can take it.
+    VolumeNotTaken = "volume-not-taken", Fine;
+    /// The controller has not looked at the volume yet.
+    VolumeNew = "volume-new", Waiting;
+    /// The volume is reserved for a claim that has not taken it.
+    VolumeReserved = "volume-reserved", Waiting;
+    /// The volume is reserved for a claim that does not exist.
+    VolumeReservedForNobody = "volume-reserved-for-nobody", Risk;
+    /// The volume's claimRef lacks namespace or name.
+    VolumeReservationIncomplete = "volume-reservation-incomplete", Fault;
+    /// The claim of the volume names another volume.
+    VolumeClaimElsewhere = "volume-claim-elsewhere", Risk;
+    /// The claim of the volume is gone; it is to be released.
+    VolumeClaimGone = "volume-claim-gone", Waiting;
+    /// The volume and its claim are of different modes.
+    VolumeModeMismatch = "volume-mode-mismatch", Fault [VolumeMismatch];
+    /// The volume was released, and is kept.
+    VolumeReleased = "volume-released", Waiting;
+    /// The volume was released, and is to be deleted or recycled.
+    VolumeReclaiming = "volume-reclaiming", Waiting;
+    /// The volume was released and cannot be reclaimed.
+    VolumeReclaimFails = "volume-reclaim-fails", Fault [VolumeFailedDelete, VolumeFailedRecycle, VolumeUnknownReclaimPolicy];
+    /// Reclaiming the volume failed, and is tried again.
+    VolumeFailed = "volume-failed", Fault [VolumeFailedDelete, VolumeFailedRecycle];
+    /// What happens to the volume when its claim is deleted.
+    VolumeAtRelease = "volume-at-release", Fine;
+    /// When its claim is deleted, the volume cannot be reclaimed.
+    VolumeReleaseFails = "volume-release-fails", Risk;
+    /// The volume is being deleted.
+    VolumeTerminating = "volume-terminating", Waiting;
+    /// The volume is being deleted, and nobody will remove a finalizer.
+    VolumeTerminatingStuck = "volume-terminating-stuck", Fault;
+    /// No node can reach the volume.
+    VolumeUnreachable = "volume-unreachable", Fault;
+    /// The node affinity asks for a node's name where the host label differs.
+    VolumeAffinityNodeName = "volume-affinity-node-name", Fault;
+    /// The node affinity asks for an old topology label where nodes carry the
+    /// new one.
+    VolumeAffinityOldLabel = "volume-affinity-old-label", Fault;
+    /// The policy `Recycle` is deprecated.
+    VolumeRecycleDeprecated = "volume-recycle-deprecated", Risk;
+    /// The volume is so small that a unit is probably missing.
+    VolumeUnitMissing = "volume-unit-missing", Risk;
+
+    /// The pod uses no claims.
+    PodWithoutClaims = "pod-without-claims", Fine;
+    /// The pod has finished.
+    PodFinished = "pod-finished", Fine;
+    /// The pod has its node, and its claims are bound.
+    PodScheduled = "pod-scheduled", Fine;
+    /// The pod has its node, and claims that only the scheduler could have had
+    /// bound.
+    PodBypassedScheduler = "pod-bypassed-scheduler", Fault;
+    /// A claim does not exist.
+    PodClaimMissing = "pod-claim-missing", Fault [FailedScheduling];
+    /// The claim of an ephemeral volume is not made yet.
+    PodEphemeralClaimMissing = "pod-ephemeral-claim-missing", Waiting [FailedScheduling];
+    /// A claim has lost its volume.
+    PodClaimLost = "pod-claim-lost", Fault [FailedScheduling];
+    /// A claim is being deleted.
+    PodClaimTerminating = "pod-claim-terminating", Fault [FailedScheduling];
+    /// The claim of an ephemeral volume is not the pod's.
+    PodClaimNotOwned = "pod-claim-not-owned", Fault [FailedScheduling];
+    /// Claims must be bound before the pod is scheduled.
+    PodUnboundImmediate = "pod-unbound-immediate", Waiting [FailedScheduling];
+    /// A class does not say when its claims are bound.
+    PodNoBindingMode = "pod-no-binding-mode", Fault [FailedScheduling];
+    /// No node fits, for the pod's volumes.
+    PodNoNodeFits = "pod-no-node-fits", Fault [FailedScheduling];
+    /// The volumes of some nodes fit.
+    PodSomeNodesFit = "pod-some-nodes-fit", Waiting [FailedScheduling];
+    /// For some node there is no answer.
+    PodSearchFails = "pod-search-fails", Fault [FailedScheduling];
+    /// The pod is left to another scheduler.
+    PodOtherScheduler = "pod-other-scheduler", Risk;
+    /// There are no nodes to look at.
+    PodNodesNotKnown = "pod-nodes-not-known", Waiting;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn texts_are_unique_and_begin_with_the_kind_in_the_order_of_the_kinds() {
+        let texts: BTreeSet<_> = Code::ALL.iter().map(|code| code.as_str()).collect();
+        assert_eq!(texts.len(), Code::ALL.len());
+        let kind = |code: &&Code| {
+            let kinds = ["claim-", "volume-", "pod-"];
+            kinds
+                .iter()
+                .position(|kind| code.as_str().starts_with(kind))
+        };
+        let kinds: Vec<_> = Code::ALL.iter().map(|code| kind(&code).unwrap()).collect();
+        assert!(kinds.is_sorted());
+    }
+}

@@ -1,0 +1,352 @@
+//! A finding, what can be done about it, and the findings of one object.
+
+use std::fmt;
+
+use serde::ser::{Serialize, SerializeStruct as _, Serializer};
+use serde_json::Value;
+
+use super::words::shell;
+use super::{ClaimFacts, Code, PodFacts, Severity, VolumeFacts};
+use crate::api::{ClaimKey, ObjectMeta};
+
+/// One thing that was found out about an object.
+///
+/// `Display` is one sentence without its subject, which is the object: "is
+/// bound to `pv-1`: …". It holds names as they stand in the objects, cut if they
+/// are longer than Kubernetes admits; [`Diagnosis::text`] makes them harmless on
+/// a terminal.
+///
+/// ```
+/// use pvbind::api::read_objects;
+/// use pvbind::controller::Config;
+/// use pvbind::diagnosis::{ClaimFacts, Code, Facts, Severity, diagnose_claim};
+/// use pvbind::view::{ClusterView, Snapshot};
+/// let snapshot: Snapshot = read_objects(r#"
+///     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data"},
+///      "spec": {"volumeName": "pv-2"}}
+///     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"}}"#)?
+/// .into_iter()
+/// .collect();
+/// let claim = snapshot.claim("shop", "data").unwrap();
+/// let diagnosis = diagnose_claim(&Config::default(), &snapshot, &claim);
+/// let main = diagnosis.main();
+/// assert_eq!((main.code(), main.severity()), (Code::ClaimNamesMissingVolume, Severity::Fault));
+/// assert_eq!(
+///     main.to_string(),
+///     "names volume `pv-2`, which does not exist; there is `pv-1`",
+/// );
+/// let Facts::Claim(ClaimFacts::NamesMissingVolume { similar, .. }) = &main.facts else { panic!() };
+/// assert_eq!(similar, &["pv-1"]);
+/// # Ok::<(), pvbind::api::ReadError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// What was found, as typed fields.
+    pub facts: Facts,
+    /// What can be done about it.
+    pub remedies: Vec<Remedy>,
+}
+
+/// The facts of a finding. Serialized they are an object of their fields; the
+/// code stands beside it.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[serde(untagged)]
+#[non_exhaustive]
+pub enum Facts {
+    /// Of a claim.
+    Claim(ClaimFacts),
+    /// Of a volume.
+    Volume(VolumeFacts),
+    /// Of a pod.
+    Pod(PodFacts),
+}
+
+impl Finding {
+    /// What was found, for programs.
+    pub fn code(&self) -> Code {
+        match &self.facts {
+            Facts::Claim(facts) => facts.code(),
+            Facts::Volume(facts) => facts.code(),
+            Facts::Pod(facts) => facts.code(),
+        }
+    }
+
+    /// How much it matters.
+    pub fn severity(&self) -> Severity {
+        self.code().severity()
+    }
+
+    pub(super) fn with(mut self, remedy: Remedy) -> Self {
+        self.remedies.push(remedy);
+        self
+    }
+
+    pub(super) fn with_all(mut self, remedies: impl IntoIterator<Item = Remedy>) -> Self {
+        self.remedies.extend(remedies);
+        self
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.facts {
+            Facts::Claim(facts) => facts.fmt(f),
+            Facts::Volume(facts) => facts.fmt(f),
+            Facts::Pod(facts) => facts.fmt(f),
+        }
+    }
+}
+
+impl<F: Into<Facts>> From<F> for Finding {
+    fn from(facts: F) -> Self {
+        Finding {
+            facts: facts.into(),
+            remedies: Vec::new(),
+        }
+    }
+}
+
+impl From<ClaimFacts> for Facts {
+    fn from(facts: ClaimFacts) -> Self {
+        Facts::Claim(facts)
+    }
+}
+
+impl From<VolumeFacts> for Facts {
+    fn from(facts: VolumeFacts) -> Self {
+        Facts::Volume(facts)
+    }
+}
+
+impl From<PodFacts> for Facts {
+    fn from(facts: PodFacts) -> Self {
+        Facts::Pod(facts)
+    }
+}
+
+/// For programs: code, severity, sentence, facts and remedies.
+impl Serialize for Finding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Finding", 5)?;
+        fields.serialize_field("code", &self.code())?;
+        fields.serialize_field("severity", &self.severity())?;
+        fields.serialize_field("sentence", &self.to_string())?;
+        fields.serialize_field("facts", &self.facts)?;
+        fields.serialize_field("remedies", &self.remedies)?;
+        fields.end()
+    }
+}
+
+/// What can be done about a finding. Nothing is done by this crate.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
+pub struct Remedy {
+    /// What to do, as one sentence without a subject.
+    pub sentence: String,
+    /// The change that does it, where one change of one object does. Applied,
+    /// it removes the finding.
+    pub patch: Option<Patch>,
+    /// What follows from it: who else could take the volume, which data is at
+    /// risk. Empty if nothing but the sentence does.
+    pub consequence: String,
+}
+
+impl Remedy {
+    pub(super) fn new(sentence: impl Into<String>, consequence: impl Into<String>) -> Self {
+        Remedy {
+            sentence: sentence.into(),
+            patch: None,
+            consequence: consequence.into(),
+        }
+    }
+
+    pub(super) fn patching(mut self, patch: Patch) -> Self {
+        self.patch = Some(patch);
+        self
+    }
+}
+
+/// A JSON merge patch (RFC 7386), and the object that it is for.
+///
+/// `Display` is the command for it. If the object has a resourceVersion, the
+/// patch carries it: the API server refuses the patch once the object has
+/// changed.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Patch {
+    /// The object.
+    pub object: ObjectName,
+    /// The subresource to be patched, `status`, if not the object itself.
+    pub subresource: Option<&'static str>,
+    /// The patch.
+    pub merge_patch: Value,
+}
+
+impl Patch {
+    pub(super) fn of(object: ObjectName, metadata: &ObjectMeta, mut patch: Value) -> Self {
+        if let Some(version) = &metadata.resource_version {
+            let precondition = serde_json::json!({"metadata": {"resourceVersion": version}});
+            crate::plan::apply_merge_patch(&mut patch, &precondition);
+        }
+        Patch {
+            object,
+            subresource: None,
+            merge_patch: patch,
+        }
+    }
+}
+
+impl fmt::Display for Patch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ObjectName {
+            kind,
+            namespace,
+            name,
+        } = &self.object;
+        write!(f, "kubectl patch {} {}", kind.resource(), shell(name))?;
+        if !namespace.is_empty() {
+            write!(f, " -n {}", shell(namespace))?;
+        }
+        if let Some(subresource) = self.subresource {
+            write!(f, " --subresource {subresource}")?;
+        }
+        let patch = self.merge_patch.to_string();
+        write!(f, " --type merge -p {}", shell(&patch))
+    }
+}
+
+/// A kind of object that is diagnosed, or is to be patched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[non_exhaustive]
+pub enum Kind {
+    /// PersistentVolumeClaim.
+    #[serde(rename = "PersistentVolumeClaim")]
+    Claim,
+    /// PersistentVolume.
+    #[serde(rename = "PersistentVolume")]
+    Volume,
+    /// Pod.
+    #[serde(rename = "Pod")]
+    Pod,
+    /// StorageClass.
+    #[serde(rename = "StorageClass")]
+    Class,
+}
+
+impl Kind {
+    /// How people name it: `claim`, `volume`, `pod`, `class`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Claim => "claim",
+            Kind::Volume => "volume",
+            Kind::Pod => "pod",
+            Kind::Class => "class",
+        }
+    }
+
+    /// How `kubectl` names it.
+    pub fn resource(self) -> &'static str {
+        match self {
+            Kind::Claim => "pvc",
+            Kind::Volume => "pv",
+            Kind::Pod => "pod",
+            Kind::Class => "sc",
+        }
+    }
+}
+
+/// An object's kind, namespace ("" if it has none) and name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+pub struct ObjectName {
+    /// The kind.
+    pub kind: Kind,
+    /// The namespace, "" if the kind has none.
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+}
+
+impl ObjectName {
+    /// The name of an object with this metadata.
+    pub fn of(kind: Kind, metadata: &ObjectMeta) -> Self {
+        let namespace = match kind {
+            Kind::Claim | Kind::Pod => metadata.namespace().to_owned(),
+            Kind::Volume | Kind::Class => String::new(),
+        };
+        ObjectName {
+            kind,
+            namespace,
+            name: metadata.name().to_owned(),
+        }
+    }
+
+    /// The name of a claim.
+    pub fn claim(key: &ClaimKey) -> Self {
+        ObjectName {
+            kind: Kind::Claim,
+            namespace: key.namespace.clone(),
+            name: key.name.clone(),
+        }
+    }
+
+    /// `NAMESPACE/NAME`, or `NAME` where the kind has no namespace.
+    pub fn key(&self) -> String {
+        match self.kind {
+            Kind::Claim | Kind::Pod => format!("{}/{}", self.namespace, self.name),
+            Kind::Volume | Kind::Class => self.name.clone(),
+        }
+    }
+}
+
+impl fmt::Display for ObjectName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.kind.word(), self.key())
+    }
+}
+
+/// What was found out about one object: the main cause first, notes after it.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[non_exhaustive]
+pub struct Diagnosis {
+    /// The object.
+    pub object: ObjectName,
+    // INVARIANT (main): never empty.
+    findings: Vec<Finding>,
+}
+
+impl Diagnosis {
+    pub(super) fn new(object: ObjectName, main: Finding, notes: Vec<Finding>) -> Self {
+        let mut findings = vec![main];
+        for note in notes {
+            // The same may be met on two ways.
+            if !findings.contains(&note) {
+                findings.push(note);
+            }
+        }
+        Diagnosis { object, findings }
+    }
+
+    /// The main cause.
+    #[expect(clippy::indexing_slicing, reason = "INVARIANT (main)")]
+    pub fn main(&self) -> &Finding {
+        &self.findings[0]
+    }
+
+    /// All findings, the main cause first.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// The finding of this code, if there is one.
+    pub fn finding(&self, code: Code) -> Option<&Finding> {
+        self.findings.iter().find(|finding| finding.code() == code)
+    }
+
+    /// The worst severity of all findings.
+    pub fn severity(&self) -> Severity {
+        let severities = self.findings.iter().map(Finding::severity);
+        severities.max().unwrap_or(Severity::Fine)
+    }
+}

@@ -1,0 +1,232 @@
+//! What can be found out about a pod.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::parts::Counted;
+use super::words::{Count, Cut, Name, Parts};
+use crate::api::ClaimKey;
+
+/// A claim of a pod, and how it stands.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ClaimStanding {
+    /// The claim.
+    pub claim: ClaimKey,
+    /// The code of its main finding.
+    pub code: super::Code,
+    /// Its main finding.
+    pub text: String,
+}
+
+impl fmt::Display for ClaimStanding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "claim {} {}", Name(&self.claim.to_string()), self.text)
+    }
+}
+
+facts! {
+    /// What was found out about a pod. `Display` is the sentence.
+    pub enum PodFacts {
+        /// See [`Code::PodWithoutClaims`](super::Code::PodWithoutClaims).
+        WithoutClaims: PodWithoutClaims {
+            /// Its node, "" if it has none yet.
+            node: String,
+        },
+        /// See [`Code::PodFinished`](super::Code::PodFinished).
+        Finished: PodFinished {
+            /// The phase.
+            phase: String,
+        },
+        /// See [`Code::PodScheduled`](super::Code::PodScheduled).
+        Scheduled: PodScheduled {
+            /// Its node.
+            node: String,
+        },
+        /// See [`Code::PodBypassedScheduler`](super::Code::PodBypassedScheduler).
+        BypassedScheduler: PodBypassedScheduler {
+            /// Its node.
+            node: String,
+            /// The claims that wait for the scheduler.
+            claims: Vec<ClaimKey>,
+        },
+        /// See [`Code::PodClaimMissing`](super::Code::PodClaimMissing).
+        ClaimMissing: PodClaimMissing {
+            /// The claim.
+            claim: ClaimKey,
+            /// Claims of similar names in its namespace.
+            similar: Vec<String>,
+        },
+        /// See [`Code::PodEphemeralClaimMissing`](super::Code::PodEphemeralClaimMissing).
+        EphemeralClaimMissing: PodEphemeralClaimMissing {
+            /// The claim.
+            claim: ClaimKey,
+        },
+        /// See [`Code::PodClaimLost`](super::Code::PodClaimLost).
+        ClaimLost: PodClaimLost {
+            /// The claim.
+            claim: ClaimKey,
+            /// The volume that it names, possibly none.
+            volume: String,
+        },
+        /// See [`Code::PodClaimTerminating`](super::Code::PodClaimTerminating).
+        ClaimTerminating: PodClaimTerminating {
+            /// The claim.
+            claim: ClaimKey,
+        },
+        /// See [`Code::PodClaimNotOwned`](super::Code::PodClaimNotOwned).
+        ClaimNotOwned: PodClaimNotOwned {
+            /// The claim.
+            claim: ClaimKey,
+        },
+        /// See [`Code::PodUnboundImmediate`](super::Code::PodUnboundImmediate).
+        UnboundImmediate: PodUnboundImmediate {
+            /// Those claims, in the order of the pod's volumes, and how they
+            /// stand.
+            claims: Vec<ClaimStanding>,
+        },
+        /// See [`Code::PodNoBindingMode`](super::Code::PodNoBindingMode).
+        NoBindingMode: PodNoBindingMode {
+            /// The class.
+            class: String,
+        },
+        /// See [`Code::PodNoNodeFits`](super::Code::PodNoNodeFits).
+        NoNodeFits: PodNoNodeFits {
+            /// How many nodes there are.
+            nodes: usize,
+            /// How many nodes are unfit for which reason; a node may be for
+            /// several.
+            reasons: Vec<Counted>,
+            /// What stands in the way, each thing once, of many the first few.
+            obstacles: Vec<String>,
+        },
+        /// See [`Code::PodSomeNodesFit`](super::Code::PodSomeNodesFit).
+        SomeNodesFit: PodSomeNodesFit {
+            /// How many nodes there are.
+            nodes: usize,
+            /// How many of them fit.
+            fitting: usize,
+            /// The first of them by name.
+            example: String,
+            /// How many of the others are unfit for which reason.
+            reasons: Vec<Counted>,
+        },
+        /// See [`Code::PodSearchFails`](super::Code::PodSearchFails).
+        SearchFails: PodSearchFails {
+            /// Why there is no answer.
+            message: String,
+        },
+        /// See [`Code::PodOtherScheduler`](super::Code::PodOtherScheduler).
+        OtherScheduler: PodOtherScheduler {
+            /// The scheduler.
+            scheduler: String,
+        },
+        /// See [`Code::PodNodesNotKnown`](super::Code::PodNodesNotKnown).
+        NodesNotKnown: PodNodesNotKnown {
+            /// The claims that must find a volume on a node.
+            claims: Vec<ClaimKey>,
+        },
+    }
+}
+
+impl fmt::Display for PodFacts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use PodFacts as Is;
+        let named = |claim: &ClaimKey| claim.to_string();
+        match self {
+            Is::WithoutClaims { node } => match node.as_str() {
+                "" => f.write_str("uses no claims"),
+                node => write!(f, "uses no claims, and is on node {}", Name(node)),
+            },
+            Is::Finished { phase } => write!(f, "has finished ({})", Cut(phase)),
+            Is::Scheduled { node } => write!(f, "is on node {}", Name(node)),
+            Is::BypassedScheduler { node, claims } => write!(
+                f,
+                "was given node {} without the scheduler, for which claim {} still waits",
+                Name(node),
+                Name(&claims.first().map(named).unwrap_or_default())
+            ),
+            Is::ClaimMissing { claim, similar } => {
+                write!(
+                    f,
+                    "uses claim {}, which does not exist",
+                    Name(&named(claim))
+                )?;
+                match similar.is_empty() {
+                    true => Ok(()),
+                    false => write!(f, "; there is {}", super::words::Names(similar)),
+                }
+            }
+            Is::EphemeralClaimMissing { claim } => write!(
+                f,
+                "waits for claim {} of its ephemeral volume to be created",
+                Name(&named(claim))
+            ),
+            Is::ClaimLost { claim, volume } => write!(
+                f,
+                "uses claim {}, which has lost its volume ({})",
+                Name(&named(claim)),
+                Name(volume)
+            ),
+            Is::ClaimTerminating { claim } => {
+                write!(
+                    f,
+                    "uses claim {}, which is being deleted",
+                    Name(&named(claim))
+                )
+            }
+            Is::ClaimNotOwned { claim } => write!(
+                f,
+                "has an ephemeral volume whose claim {} belongs to somebody else",
+                Name(&named(claim))
+            ),
+            Is::UnboundImmediate { claims } => write!(
+                f,
+                "waits for claims that must be bound before it is scheduled: {}",
+                Parts(claims)
+            ),
+            Is::NoBindingMode { class } => write!(
+                f,
+                "uses a claim of class {}, which does not say when its claims are bound",
+                Name(class)
+            ),
+            Is::NoNodeFits { nodes, reasons, .. } => {
+                write!(
+                    f,
+                    "fits none of {}: {}",
+                    Count(*nodes, "node"),
+                    Parts(reasons)
+                )
+            }
+            Is::SomeNodesFit {
+                nodes,
+                fitting,
+                example,
+                reasons,
+            } => {
+                write!(
+                    f,
+                    "is not scheduled, though its volumes fit {fitting} of {}, such as {}",
+                    Count(*nodes, "node"),
+                    Name(example)
+                )?;
+                match reasons.is_empty() {
+                    true => Ok(()),
+                    false => write!(f, "; {}", Parts(reasons)),
+                }
+            }
+            Is::SearchFails { message } => {
+                write!(f, "cannot be scheduled: {}", Cut(message))
+            }
+            Is::OtherScheduler { scheduler } => {
+                write!(f, "is left to scheduler {}", Name(scheduler))
+            }
+            Is::NodesNotKnown { claims } => write!(
+                f,
+                "is to find volumes for {} on a node, and no nodes are known",
+                Count(claims.len(), "claim")
+            ),
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! A cluster, looked over once for many questions.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use super::census::Census;
+use super::demand::Demand;
+use super::reach::Nodes;
+use super::similar::NamesToMean;
+use super::{Diagnosis, Finding, ObjectName, PodStanding, ViewDiagnosis, claim, pod, volume};
+use crate::api::{
+    ClaimKey, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass, VolumeBindingMode,
+};
+use crate::controller::Config;
+use crate::view::DiagnosticView;
+
+/// Of which kinds a view holds everything there is.
+///
+/// By default of all. What was read from a file need not hold, say, pods; then
+/// that no pod uses a claim means nothing. What depends on kinds that are not
+/// known is said to be so.
+///
+/// ```
+/// use pvbind::diagnosis::Known;
+/// let known = Known { nodes: false, ..Known::default() };
+/// assert!(known.classes && !known.nodes);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each kind")]
+pub struct Known {
+    /// PersistentVolumes.
+    pub volumes: bool,
+    /// PersistentVolumeClaims.
+    pub claims: bool,
+    /// StorageClasses.
+    pub classes: bool,
+    /// Nodes.
+    pub nodes: bool,
+    /// Pods.
+    pub pods: bool,
+    /// CSIDrivers.
+    pub csi_drivers: bool,
+}
+
+impl Default for Known {
+    /// Everything.
+    fn default() -> Self {
+        Known {
+            volumes: true,
+            claims: true,
+            classes: true,
+            nodes: true,
+            pods: true,
+            csi_drivers: true,
+        }
+    }
+}
+
+/// A cluster, looked over once so that many objects can be diagnosed.
+///
+/// # Cost
+/// Making it is linear in the number of objects (logarithms aside). A diagnosis
+/// costs what the decision costs that it explains, and what is said at the
+/// methods.
+///
+/// ```
+/// use pvbind::api::read_objects;
+/// use pvbind::controller::Config;
+/// use pvbind::diagnosis::{Code, Survey};
+/// use pvbind::view::Snapshot;
+/// let snapshot: Snapshot = read_objects(r#"
+///     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"},
+///      "spec": {"capacity": {"storage": "5Gi"}}, "status": {"phase": "Available"}}
+///     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data"},
+///      "spec": {"storageClassName": "", "resources": {"requests": {"storage": "8Gi"}}}}"#)?
+/// .into_iter()
+/// .collect();
+/// let config = Config::default();
+/// let survey = Survey::new(&config, &snapshot);
+/// let view = survey.view();
+/// let codes: Vec<_> = view.iter().map(|diagnosis| diagnosis.main().code()).collect();
+/// assert_eq!(codes, [Code::ClaimNoVolumeFits, Code::VolumeNotTaken]);
+/// # Ok::<(), pvbind::api::ReadError>(())
+/// ```
+pub struct Survey<'a, V: ?Sized> {
+    pub(super) config: &'a Config,
+    pub(super) view: &'a V,
+    pub(super) known: Known,
+    pub(super) census: Census<'a>,
+    pub(super) nodes: Nodes,
+    pub(super) classes: Vec<Arc<StorageClass>>,
+    volumes: Vec<&'a Arc<PersistentVolume>>,
+    claims: Vec<Arc<PersistentVolumeClaim>>,
+    demand: OnceLock<Demand>,
+    volume_names: OnceLock<NamesToMean>,
+    claim_names: OnceLock<NamesToMean>,
+    /// How many claims there are of a name, in all namespaces.
+    claims_named: OnceLock<BTreeMap<String, Vec<ClaimKey>>>,
+    /// What was found out about pods, which several claims may ask for.
+    standings: Mutex<BTreeMap<(String, String), PodStanding>>,
+}
+
+/// What is wrong with a claim: see [`Survey::claim`].
+///
+/// ```
+/// use pvbind::controller::Config;
+/// use pvbind::api::PersistentVolumeClaim;
+/// use pvbind::diagnosis::{Code, diagnose_claim};
+/// use pvbind::view::Snapshot;
+/// let claim: PersistentVolumeClaim =
+///     serde_json::from_str(r#"{"spec": {"storageClassName": "fast"}}"#)?;
+/// let diagnosis = diagnose_claim(&Config::default(), &Snapshot::new(), &claim);
+/// assert_eq!(diagnosis.main().code(), Code::ClaimClassMissing);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+pub fn diagnose_claim<V: DiagnosticView + ?Sized>(
+    config: &Config,
+    view: &V,
+    claim: &PersistentVolumeClaim,
+) -> Diagnosis {
+    Survey::new(config, view).claim(claim)
+}
+
+/// What is wrong with a volume: see [`Survey::volume`].
+///
+/// ```
+/// use pvbind::controller::Config;
+/// use pvbind::api::PersistentVolume;
+/// use pvbind::diagnosis::{Code, diagnose_volume};
+/// use pvbind::view::Snapshot;
+/// let volume: PersistentVolume = serde_json::from_str(
+///     r#"{"spec": {"claimRef": {"namespace": "shop", "name": "data"}},
+///         "status": {"phase": "Available"}}"#,
+/// )?;
+/// let diagnosis = diagnose_volume(&Config::default(), &Snapshot::new(), &volume);
+/// assert_eq!(diagnosis.main().code(), Code::VolumeReservedForNobody);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+pub fn diagnose_volume<V: DiagnosticView + ?Sized>(
+    config: &Config,
+    view: &V,
+    volume: &PersistentVolume,
+) -> Diagnosis {
+    Survey::new(config, view).volume(volume)
+}
+
+/// What is wrong with a pod: see [`Survey::pod`].
+///
+/// ```
+/// use pvbind::controller::Config;
+/// use pvbind::api::Pod;
+/// use pvbind::diagnosis::{Code, diagnose_pod};
+/// use pvbind::view::Snapshot;
+/// let pod: Pod = serde_json::from_str(
+///     r#"{"spec": {"volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}}"#,
+/// )?;
+/// let diagnosis = diagnose_pod(&Config::default(), &Snapshot::new(), &pod);
+/// assert_eq!(diagnosis.main().code(), Code::PodClaimMissing);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+pub fn diagnose_pod<V: DiagnosticView + ?Sized>(config: &Config, view: &V, pod: &Pod) -> Diagnosis {
+    Survey::new(config, view).pod(pod)
+}
+
+/// What is wrong with every claim, volume and pod: see [`Survey::view`].
+///
+/// ```
+/// use pvbind::controller::Config;
+/// use pvbind::diagnosis::diagnose_view;
+/// use pvbind::view::Snapshot;
+/// assert_eq!(diagnose_view(&Config::default(), &Snapshot::new()).iter().count(), 0);
+/// ```
+pub fn diagnose_view<V: DiagnosticView + ?Sized>(config: &Config, view: &V) -> ViewDiagnosis {
+    Survey::new(config, view).view()
+}
+
+impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
+    /// Looks over a view that holds everything there is.
+    pub fn new(config: &'a Config, view: &'a V) -> Self {
+        Survey::knowing(config, view, Known::default())
+    }
+
+    /// Looks over a view that holds everything of some kinds.
+    pub fn knowing(config: &'a Config, view: &'a V, known: Known) -> Self {
+        let volumes = view.volume_layers().all();
+        let claims = view
+            .every_claim()
+            .into_iter()
+            .map(crate::view::Held::into_arc);
+        let mut claims: Vec<_> = claims.collect();
+        claims.sort_by(|a, b| key(a).cmp(&key(b)));
+        let classes = view
+            .every_class()
+            .into_iter()
+            .map(crate::view::Held::into_arc);
+        let mut classes: Vec<_> = classes.collect();
+        classes.sort_by(|a, b| a.name().cmp(b.name()));
+        Survey {
+            config,
+            view,
+            known,
+            census: Census::new(volumes.iter().map(|volume| &***volume)),
+            nodes: Nodes::new(
+                view.every_node()
+                    .into_iter()
+                    .map(crate::view::Held::into_arc),
+            ),
+            classes,
+            volumes,
+            claims,
+            demand: OnceLock::new(),
+            volume_names: OnceLock::new(),
+            claim_names: OnceLock::new(),
+            claims_named: OnceLock::new(),
+            standings: Mutex::default(),
+        }
+    }
+
+    /// What is wrong with a claim, or that nothing is.
+    ///
+    /// The main cause is what [`sync_claim`](crate::controller::sync_claim)
+    /// decides about it, and why.
+    ///
+    /// # Cost
+    /// Beside the sync: for a claim without a volume, linear in the number of
+    /// shapes of volumes (class, modes, phase and the like), and of volumes if
+    /// the claim has a selector; for one that waits for pods, a search for each
+    /// of the first few.
+    pub fn claim(&self, claim: &PersistentVolumeClaim) -> Diagnosis {
+        claim::diagnose(self, claim)
+    }
+
+    /// What is wrong with a volume, or that nothing is.
+    ///
+    /// The main cause is what [`sync_volume`](crate::controller::sync_volume)
+    /// decides about it, and why.
+    ///
+    /// # Cost
+    /// Beside the sync: for an available volume, linear in the number of shapes
+    /// of pending claims of its class; for one that no node can reach, in the
+    /// number of nodes that its affinity does not name.
+    pub fn volume(&self, volume: &PersistentVolume) -> Diagnosis {
+        volume::diagnose(self, volume)
+    }
+
+    /// What is wrong with a pod, or that nothing is.
+    ///
+    /// The main cause is what [`pre_filter`](crate::scheduling::pre_filter) and
+    /// [`PodSearch`](crate::scheduling::PodSearch) say.
+    ///
+    /// # Cost
+    /// That of the search on every node.
+    pub fn pod(&self, pod: &Pod) -> Diagnosis {
+        pod::diagnose(self, pod)
+    }
+
+    /// What is wrong with every claim, volume and pod, the worst first.
+    pub fn view(&self) -> ViewDiagnosis {
+        let claims = self.claims.iter().map(|claim| self.claim(claim));
+        let volumes = self.volumes.iter().map(|volume| self.volume(volume));
+        let pods = self.view.every_pod();
+        let pods = pods.iter().map(|pod| self.pod(pod));
+        ViewDiagnosis::new(claims.chain(volumes).chain(pods).collect())
+    }
+
+    pub(super) fn diagnosis(
+        &self,
+        object: ObjectName,
+        findings: Vec<Finding>,
+        otherwise: impl FnOnce() -> Finding,
+    ) -> Diagnosis {
+        let mut findings = findings.into_iter();
+        let main = findings.next().unwrap_or_else(otherwise);
+        Diagnosis::new(object, main, findings.collect())
+    }
+
+    /// The pending claims, by what the rules look at.
+    pub(super) fn demand(&self) -> &Demand {
+        self.demand.get_or_init(|| {
+            let is_pending = |claim: &&Arc<PersistentVolumeClaim>| {
+                let metadata = &claim.metadata;
+                !claim.is_bind_completed()
+                    && claim.volume_name().is_empty()
+                    && !metadata.has_annotation(crate::api::names::SELECTED_NODE)
+            };
+            Demand::new(self.claims.iter().filter(is_pending).cloned())
+        })
+    }
+
+    pub(super) fn similar_volumes(&self, name: &str) -> Vec<String> {
+        let names = self.volume_names.get_or_init(|| {
+            let volumes = self.volumes.iter();
+            NamesToMean::new(volumes.map(|volume| volume.name().to_owned()))
+        });
+        names.similar(name)
+    }
+
+    /// Claims by `NAMESPACE/NAME`.
+    pub(super) fn similar_claims(&self, key: &ClaimKey) -> Vec<String> {
+        let names = self.claim_names.get_or_init(|| {
+            let claims = self.claims.iter();
+            NamesToMean::new(claims.map(|claim| claim.metadata.key()))
+        });
+        names.similar(&key.to_string())
+    }
+
+    pub(super) fn similar_classes(&self, name: &str) -> Vec<String> {
+        let classes = self.classes.iter();
+        NamesToMean::new(classes.map(|class| class.name().to_owned())).similar(name)
+    }
+
+    /// The claims of a name, in all namespaces.
+    pub(super) fn claims_named(&self, name: &str) -> &[ClaimKey] {
+        let claims = self.claims_named.get_or_init(|| {
+            let mut claims: BTreeMap<String, Vec<ClaimKey>> = BTreeMap::new();
+            for claim in &self.claims {
+                let name = claim.metadata.name().to_owned();
+                claims.entry(name).or_default().push(ClaimKey::of(claim));
+            }
+            claims
+        });
+        claims.get(name).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// How a pod stands, looked into once.
+    pub(super) fn standing(&self, pod: &Pod) -> PodStanding {
+        let key = (pod.metadata.namespace().to_owned(), pod.name().to_owned());
+        let standings = || self.standings.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(standing) = standings().get(&key) {
+            return standing.clone();
+        }
+        let main = pod::main(self, pod);
+        let standing = PodStanding {
+            pod: pod.name().to_owned(),
+            code: Some(main.code()),
+            text: main.to_string(),
+        };
+        standings().insert(key, standing.clone());
+        standing
+    }
+
+    /// Whether claims of a class wait for their first consumer.
+    pub(super) fn is_delayed(&self, class: &str) -> bool {
+        let class = (!class.is_empty())
+            .then(|| self.view.class(class))
+            .flatten();
+        class.is_some_and(|class| {
+            class.volume_binding_mode == Some(VolumeBindingMode::WaitForFirstConsumer)
+        })
+    }
+}
+
+fn key(claim: &PersistentVolumeClaim) -> (&str, &str) {
+    (claim.metadata.namespace(), claim.metadata.name())
+}
+
+impl<V: ?Sized> fmt::Debug for Survey<'_, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Survey")
+            .field("known", &self.known)
+            .finish_non_exhaustive()
+    }
+}

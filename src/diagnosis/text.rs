@@ -1,0 +1,275 @@
+//! Diagnoses as text for a terminal.
+
+use std::fmt::Write as _;
+
+use super::{Diagnosis, Finding, Kind, Severity, ViewDiagnosis};
+
+/// How a text is to look.
+///
+/// ```
+/// use pvbind::diagnosis::TextStyle;
+/// let style = TextStyle { width: 100, ..TextStyle::default() };
+/// assert!(!style.color);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextStyle {
+    /// How many characters fit a line. Words longer than that, and commands,
+    /// are not broken.
+    pub width: usize,
+    /// Whether severities are coloured, by terminal escapes.
+    pub color: bool,
+}
+
+impl Default for TextStyle {
+    /// 80 characters, without colour.
+    fn default() -> Self {
+        TextStyle {
+            width: 80,
+            color: false,
+        }
+    }
+}
+
+impl Diagnosis {
+    /// All findings with their remedies, as lines that end with a line feed.
+    ///
+    /// Control characters and those that change the direction of writing are
+    /// escaped, whatever the objects are called.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolumeClaim;
+    /// use pvbind::controller::Config;
+    /// use pvbind::diagnosis::{TextStyle, diagnose_claim};
+    /// use pvbind::view::Snapshot;
+    /// let claim: PersistentVolumeClaim = serde_json::from_str(
+    ///     r#"{"metadata": {"namespace": "shop", "name": "data"}, "spec": {"volumeName": "pv\u001b[2J"}}"#,
+    /// )?;
+    /// let diagnosis = diagnose_claim(&Config::default(), &Snapshot::new(), &claim);
+    /// assert_eq!(
+    ///     diagnosis.text(TextStyle::default()),
+    ///     "claim shop/data: fault\n\
+    ///      \x20 names volume `pv\\u{1b}[2J`, which does not exist [claim-names-missing-volume]\n\
+    ///      \x20   -> delete the claim and create it again, naming a volume that exists, or none\n\
+    ///      \x20      (the claim has no data yet)\n",
+    /// );
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn text(&self, style: TextStyle) -> String {
+        let mut text = String::new();
+        let severity = self.severity();
+        let object = self.object.to_string();
+        let head = format!("{}: {}", printable(&object), painted(severity, style));
+        text.push_str(&head);
+        text.push('\n');
+        for (place, finding) in self.findings().iter().enumerate() {
+            let severity = match finding.severity() {
+                own if place > 0 => format!("{}: ", painted(own, style)),
+                _ => String::new(),
+            };
+            let sentence = format!(
+                "{severity}{} [{}]",
+                printable(&finding.to_string()),
+                finding.code()
+            );
+            wrap(&mut text, "  ", "    ", &sentence, style.width);
+            remedies(&mut text, finding, style);
+        }
+        text
+    }
+}
+
+fn remedies(text: &mut String, finding: &Finding, style: TextStyle) {
+    for remedy in &finding.remedies {
+        wrap(
+            text,
+            "    -> ",
+            "       ",
+            &printable(&remedy.sentence),
+            style.width,
+        );
+        if !remedy.consequence.is_empty() {
+            let consequence = format!("({})", printable(&remedy.consequence));
+            wrap(text, "       ", "       ", &consequence, style.width);
+        }
+        if let Some(patch) = &remedy.patch {
+            text.push_str("       ");
+            text.push_str(&printable(&patch.to_string()));
+            text.push('\n');
+        }
+    }
+}
+
+impl ViewDiagnosis {
+    /// One finding for each object that is not fine, the worst first, then how
+    /// many there are of each.
+    ///
+    /// See [`Diagnosis::text`].
+    pub fn text(&self, style: TextStyle) -> String {
+        let mut text = String::new();
+        for diagnosis in self.iter() {
+            let severity = diagnosis.severity();
+            if severity == Severity::Fine {
+                continue;
+            }
+            let worst = diagnosis
+                .findings()
+                .iter()
+                .find(|finding| finding.severity() == severity);
+            let finding = worst.unwrap_or_else(|| diagnosis.main());
+            let object = diagnosis.object.to_string();
+            let sentence = printable(&finding.to_string());
+            let line = format!(
+                "{} {}: {sentence} [{}]",
+                padded(severity, style),
+                printable(&object),
+                finding.code()
+            );
+            wrap(&mut text, "", "        ", &line, style.width);
+        }
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&self.counts());
+        text
+    }
+
+    fn counts(&self) -> String {
+        let mut text = String::new();
+        for (kind, name) in [
+            (Kind::Claim, "claims"),
+            (Kind::Volume, "volumes"),
+            (Kind::Pod, "pods"),
+        ] {
+            let severities = [
+                Severity::Fault,
+                Severity::Risk,
+                Severity::Waiting,
+                Severity::Fine,
+            ];
+            let counts = severities.map(|severity| (severity, self.count(kind, severity)));
+            let parts = counts.iter().filter(|(_, count)| *count > 0);
+            let parts: Vec<_> = parts
+                .map(|(severity, count)| format!("{count} {severity}"))
+                .collect();
+            let parts = if parts.is_empty() {
+                "none".to_owned()
+            } else {
+                parts.join(", ")
+            };
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "{name:<8}{parts}");
+        }
+        text
+    }
+}
+
+/// A severity, in its colour.
+fn painted(severity: Severity, style: TextStyle) -> String {
+    paint(severity, severity.as_str(), style)
+}
+
+fn padded(severity: Severity, style: TextStyle) -> String {
+    paint(severity, &format!("{severity:<7}"), style)
+}
+
+fn paint(severity: Severity, word: &str, style: TextStyle) -> String {
+    let color = match severity {
+        Severity::Fine => "32",
+        Severity::Waiting => "36",
+        Severity::Risk => "33",
+        Severity::Fault => "31",
+    };
+    match style.color {
+        true => format!("\u{1b}[{color}m{word}\u{1b}[0m"),
+        false => word.to_owned(),
+    }
+}
+
+/// Makes a text that does nothing but stand in its line: control characters, and
+/// those that change the direction of writing or are not seen, are escaped.
+///
+/// ```
+/// use pvbind::diagnosis::printable;
+/// assert_eq!(printable("a\u{1b}[31mb\n"), "a\\u{1b}[31mb\\n");
+/// assert_eq!(printable("pvé"), "pvé");
+/// ```
+pub fn printable(text: &str) -> String {
+    let is_harmful = |char: char| {
+        char.is_control()
+            || matches!(char, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e007f}')
+    };
+    let mut printable = String::with_capacity(text.len());
+    for char in text.chars() {
+        match is_harmful(char) {
+            true => printable.extend(char.escape_default()),
+            false => printable.push(char),
+        }
+    }
+    printable
+}
+
+/// Puts a sentence into lines, broken at spaces.
+fn wrap(text: &mut String, first: &str, further: &str, sentence: &str, width: usize) {
+    text.push_str(first);
+    let mut column = first.chars().count();
+    let mut is_first_word = true;
+    for word in sentence.split(' ') {
+        let length = seen(word);
+        let fits = column.saturating_add(length).saturating_add(1) <= width;
+        if is_first_word {
+            is_first_word = false;
+        } else if fits {
+            text.push(' ');
+            column = column.saturating_add(1);
+        } else {
+            text.push('\n');
+            text.push_str(further);
+            column = further.chars().count();
+        }
+        text.push_str(word);
+        column = column.saturating_add(length);
+    }
+    text.push('\n');
+}
+
+/// How many characters of a word are seen: those of colours are not.
+fn seen(word: &str) -> usize {
+    let escapes = word.split('\u{1b}').skip(1);
+    let hidden = escapes.map(|escape| escape.find('m').map_or(0, |end| end.saturating_add(2)));
+    let hidden: usize = hidden.sum();
+    word.chars().count().saturating_sub(hidden)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_keep_to_the_width_and_colours_take_no_room() {
+        let mut text = String::new();
+        wrap(&mut text, "  ", "    ", "one two three four five", 12);
+        assert_eq!(text, "  one two\n    three\n    four\n    five\n");
+        let style = TextStyle {
+            width: 80,
+            color: true,
+        };
+        assert_eq!(seen(&painted(Severity::Fault, style)), "fault".len());
+    }
+
+    #[test]
+    fn a_word_longer_than_a_line_stands_alone_and_no_width_is_too_small() {
+        let mut text = String::new();
+        wrap(&mut text, "", "", "a unbreakable b", 0);
+        assert_eq!(text, "a\nunbreakable\nb\n");
+    }
+
+    #[test]
+    fn what_could_deceive_the_reader_is_escaped() {
+        assert_eq!(
+            printable("a\u{202e}b\u{9b}c\u{200b}"),
+            "a\\u{202e}b\\u{9b}c\\u{200b}"
+        );
+    }
+}

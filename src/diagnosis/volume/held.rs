@@ -1,0 +1,267 @@
+//! Whose a volume is.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::Examination;
+use crate::api::{ClaimKey, ObjectReference, PersistentVolumeClaim, VolumePhase};
+use crate::controller::{ClaimEvidence, sync_volume};
+use crate::diagnosis::claim::{self, complete, incomplete_for};
+use crate::diagnosis::words::Name;
+use crate::diagnosis::{Finding, Reclaim, Remedy, VolumeFacts};
+use crate::plan::{EventReason, Plan, Step, Verdict, Write};
+use crate::view::{DiagnosticView, Held};
+
+impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
+    /// What the controller makes of the volume and its claim.
+    pub(super) fn held(&self) -> Vec<Finding> {
+        match self.volume.claim_ref() {
+            None if self.is_phase(&VolumePhase::Available) => vec![self.available()],
+            None => vec![self.not_available_yet()],
+            Some(reference) if reference.uid().is_empty() => self.reserved(reference),
+            Some(reference) => vec![self.claimed(reference)],
+        }
+    }
+
+    fn available(&self) -> Finding {
+        let vac_enabled = self.survey.config.attributes_classes;
+        let mut offers = self.survey.demand().offers(self.volume, vac_enabled);
+        offers.stopped.sort_by(|a, b| {
+            b.count
+                .cmp(&a.count)
+                .then_with(|| a.rule.code.cmp(b.rule.code))
+        });
+        if offers.count > 0 {
+            VolumeFacts::Wanted {
+                claims: offers.fitting,
+                count: offers.count,
+                stopped: offers.stopped,
+            }
+            .into()
+        } else if offers.stopped.is_empty() {
+            let class = self.volume.class_name().to_owned();
+            VolumeFacts::Available { class }.into()
+        } else {
+            let stopped = offers.stopped;
+            VolumeFacts::NotTaken { stopped }.into()
+        }
+    }
+
+    fn reserved(&self, reference: &ObjectReference) -> Vec<Finding> {
+        let key = ClaimKey::referred(reference);
+        let finding = if key.namespace.is_empty() || key.name.is_empty() {
+            self.incomplete(key)
+        } else if let Some(claim) = self.survey.view.claim(&key.namespace, &key.name) {
+            self.reserved_for(key, &claim)
+        } else {
+            let similar = self.survey.similar_claims(&key);
+            let claim = key.clone();
+            Finding::from(VolumeFacts::ReservedForNobody { claim, similar })
+                .with(Remedy::new(
+                    format!("create claim `{key}`"),
+                    "it gets the volume, if size and modes fit",
+                ))
+                .with(
+                    Remedy::new(
+                        "clear the claimRef",
+                        "whichever claim fits first takes the volume",
+                    )
+                    .patching(self.patch(json!({"spec": {"claimRef": null}}))),
+                )
+        };
+        let is_available = self.is_phase(&VolumePhase::Available);
+        std::iter::once(finding)
+            .chain((!is_available).then(|| self.not_available_yet()))
+            .collect()
+    }
+
+    fn reserved_for(&self, key: ClaimKey, claim: &PersistentVolumeClaim) -> Finding {
+        let main = claim::main(self.survey, claim);
+        VolumeFacts::Reserved {
+            claim: key,
+            standing: main.to_string(),
+        }
+        .into()
+    }
+
+    fn incomplete(&self, reference: ClaimKey) -> Finding {
+        let named = self.survey.claims_named(&reference.name);
+        let meant = named.iter().find(|claim| {
+            let volumes = incomplete_for(self.survey, claim, "");
+            volumes
+                .iter()
+                .any(|volume| volume.name() == self.volume.name())
+        });
+        let facts = VolumeFacts::ReservationIncomplete {
+            reference,
+            meant: meant.cloned(),
+        };
+        let remedy = match meant {
+            Some(meant) => complete(self.volume, meant),
+            None => Remedy::new(
+                "clear the claimRef",
+                "whichever claim fits first takes the volume",
+            )
+            .patching(self.patch(json!({"spec": {"claimRef": null}}))),
+        };
+        Finding::from(facts).with(remedy)
+    }
+
+    /// The claimRef names one claim, by its uid.
+    fn claimed(&self, reference: &ObjectReference) -> Finding {
+        let key = ClaimKey::referred(reference);
+        let (config, view) = (self.survey.config, self.survey.view);
+        let found = view.claim(&key.namespace, &key.name);
+        let found = found.filter(|claim| claim.metadata.uid() == reference.uid());
+        match found {
+            Some(claim) => {
+                let plan = sync_volume(config, view, Held::Borrowed(self.volume), None);
+                self.followed(key, &claim, &plan)
+            }
+            None => self.orphaned(key, reference),
+        }
+    }
+
+    /// Its claim is there.
+    fn followed(&self, key: ClaimKey, claim: &PersistentVolumeClaim, plan: &Plan) -> Finding {
+        let mut message = None;
+        let mut is_enqueued = false;
+        for step in &plan.steps {
+            match step {
+                Step::Event(event) if event.reason == EventReason::VolumeMismatch => {
+                    message.get_or_insert_with(|| event.message.clone());
+                }
+                Step::EnqueueClaim(_) => is_enqueued = true,
+                _ => {}
+            }
+        }
+        if let Some(message) = message {
+            return VolumeFacts::ModeMismatch {
+                claim: key,
+                message,
+            }
+            .into();
+        }
+        let is_settled =
+            plan.verdict == Verdict::Settled && claim.volume_name() == self.volume.name();
+        if is_enqueued || (is_settled && !self.is_phase(&VolumePhase::Bound)) {
+            return VolumeFacts::Binding { claim: key }.into();
+        }
+        if is_settled {
+            return VolumeFacts::Bound { claim: key }.into();
+        }
+        VolumeFacts::ClaimElsewhere {
+            claim: key,
+            other: claim.volume_name().to_owned(),
+            then: self.unbound(plan),
+        }
+        .into()
+    }
+
+    /// What a plan does with a volume whose claim has another.
+    fn unbound(&self, plan: &Plan) -> String {
+        let is_released = plan.steps.iter().any(|step| {
+            matches!(step, Step::Write { write: Write::VolumeStatus(change), .. }
+                if change.to.status.phase == Some(VolumePhase::Released))
+        });
+        let is_started = plan.steps.iter().any(|step| matches!(step, Step::Start(_)));
+        match is_released || is_started {
+            true => format!("it will be released, then {}", self.reclaim()),
+            false => "the next sync takes it from the claim and makes it available".to_owned(),
+        }
+    }
+
+    /// Its claim is gone, as far as the view knows.
+    fn orphaned(&self, key: ClaimKey, reference: &ObjectReference) -> Finding {
+        let was_released =
+            self.is_phase(&VolumePhase::Released) || self.is_phase(&VolumePhase::Failed);
+        if !self.survey.known.claims && !was_released {
+            return VolumeFacts::Bound { claim: key }.into();
+        }
+        let then = self.reclaim();
+        if self.is_phase(&VolumePhase::Failed) {
+            return self.failed(then);
+        }
+        if self.is_phase(&VolumePhase::Released) {
+            return self.released(key, reference, then);
+        }
+        let now = self.survey.view.claim(&key.namespace, &key.name);
+        VolumeFacts::ClaimGone {
+            claim: key,
+            uid: reference.uid().to_owned(),
+            now: now.map(|claim| claim.metadata.uid().to_owned()),
+            then,
+        }
+        .into()
+    }
+
+    fn released(&self, key: ClaimKey, reference: &ObjectReference, then: Reclaim) -> Finding {
+        match then {
+            Reclaim::Kept => {
+                let facts = VolumeFacts::Released {
+                    claim: key.clone(),
+                    uid: reference.uid().to_owned(),
+                };
+                let clear = self.patch(json!({"spec": {"claimRef": null}}));
+                let reserve = json!({"spec": {"claimRef": {"uid": null, "resourceVersion": null}}});
+                Finding::from(facts)
+                    .with(
+                        Remedy::new(
+                            "clear the claimRef",
+                            "whichever claim fits first takes the volume, and gets its data",
+                        )
+                        .patching(clear),
+                    )
+                    .with(
+                        Remedy::new(
+                            format!("clear only the uid of the claimRef, which reserves the volume for claim {}", Name(&key.to_string())),
+                            "the next claim of this name gets the data of the earlier one",
+                        )
+                        .patching(self.patch(reserve)),
+                    )
+                    .with(Remedy::new(
+                        "delete the volume's object",
+                        "the data stays in the backend, and nothing in the cluster knows of it",
+                    ))
+            }
+            Reclaim::Fails(message) => {
+                Finding::from(VolumeFacts::ReclaimFails { message }).with(self.retain())
+            }
+            then => Finding::from(VolumeFacts::Reclaiming { then }).with(self.retain()),
+        }
+    }
+
+    fn failed(&self, retry: Reclaim) -> Finding {
+        let message = self.volume.status.message.clone().unwrap_or_default();
+        let can_stop = retry != Reclaim::Kept;
+        let facts = VolumeFacts::Failed { message, retry };
+        let delete = Remedy::new(
+            "delete the volume in the backend, then its object",
+            "its data is gone",
+        );
+        let finding = Finding::from(facts).with(delete);
+        match can_stop {
+            true => finding.with(Remedy::new(
+                "set the policy to Retain, so that nothing is tried again",
+                "the volume stays Failed, with its data, until somebody deletes it",
+            )),
+            false => finding,
+        }
+    }
+
+    /// Keeping what is about to be reclaimed.
+    fn retain(&self) -> Remedy {
+        let patch = json!({"spec": {"persistentVolumeReclaimPolicy": "Retain"}});
+        let remedy = Remedy::new(
+            "set the policy to Retain to keep the data",
+            "the volume is kept until somebody clears its claimRef or deletes it",
+        );
+        remedy.patching(self.patch(patch))
+    }
+
+    /// Evidence that the volume's claim is gone.
+    pub(super) fn gone(&self, key: ClaimKey) -> Arc<ClaimEvidence> {
+        Arc::new(ClaimEvidence { key, claim: None })
+    }
+}

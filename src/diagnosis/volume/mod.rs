@@ -1,0 +1,81 @@
+//! Why a volume is as it is.
+
+mod affinity;
+mod held;
+mod reclaim;
+mod terminating;
+
+use serde_json::json;
+
+use super::{Diagnosis, Finding, Kind, ObjectName, Patch, Remedy, Survey, VolumeFacts, claim};
+use crate::api::{PersistentVolume, PersistentVolumeReclaimPolicy as Policy, VolumePhase};
+use crate::view::DiagnosticView;
+
+pub(super) fn diagnose<V: DiagnosticView + ?Sized>(
+    survey: &Survey<'_, V>,
+    volume: &PersistentVolume,
+) -> Diagnosis {
+    let examination = Examination { survey, volume };
+    let mut findings: Vec<_> = examination.terminating().into_iter().collect();
+    findings.extend(examination.unreachable());
+    findings.extend(examination.held());
+    findings.extend(examination.at_release());
+    findings.extend(examination.recycle_deprecated());
+    findings.extend(examination.unit_missing());
+    survey.diagnosis(
+        ObjectName::of(Kind::Volume, &volume.metadata),
+        findings,
+        || examination.not_available_yet(),
+    )
+}
+
+/// A volume that is being looked into.
+struct Examination<'s, 'a, V: ?Sized> {
+    survey: &'s Survey<'a, V>,
+    volume: &'s PersistentVolume,
+}
+
+impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
+    /// The next sync makes it Available.
+    fn not_available_yet(&self) -> Finding {
+        let phase = self.volume.status.phase.as_ref();
+        let phase = phase.map(|phase| phase.to_string()).unwrap_or_default();
+        VolumeFacts::New { phase }.into()
+    }
+
+    fn is_phase(&self, phase: &VolumePhase) -> bool {
+        self.volume.status.phase.as_ref() == Some(phase)
+    }
+
+    fn recycle_deprecated(&self) -> Option<Finding> {
+        let policy = self.volume.spec.persistent_volume_reclaim_policy.as_ref();
+        if policy != Some(&Policy::Recycle) {
+            return None;
+        }
+        let facts = VolumeFacts::RecycleDeprecated {
+            source: self.volume.source().unwrap_or_default().to_owned(),
+        };
+        let remedy = Remedy::new(
+            "set the policy to Retain, and have volumes made on demand instead",
+            "when its claim is deleted, the volume is kept until somebody clears it",
+        );
+        let patch = json!({"spec": {"persistentVolumeReclaimPolicy": "Retain"}});
+        Some(Finding::from(facts).with(remedy.patching(self.patch(patch))))
+    }
+
+    fn unit_missing(&self) -> Option<Finding> {
+        let has = self.volume.storage();
+        claim::is_tiny(has).then(|| {
+            let facts = VolumeFacts::UnitMissing {
+                volume: self.volume.name().to_owned(),
+                has: has.clone(),
+            };
+            facts.into()
+        })
+    }
+
+    fn patch(&self, patch: serde_json::Value) -> Patch {
+        let metadata = &self.volume.metadata;
+        Patch::of(ObjectName::of(Kind::Volume, metadata), metadata, patch)
+    }
+}

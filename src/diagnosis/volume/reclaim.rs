@@ -1,0 +1,167 @@
+//! What happens to a volume when its claim is gone.
+
+use std::sync::Arc;
+
+use super::Examination;
+use crate::api::{
+    ClaimKey, CsiDriver, Node, ObjectReference, PersistentVolume, PersistentVolumeClaim,
+    PersistentVolumeReclaimPolicy as Policy, Pod, StorageClass, VolumePhase, names,
+};
+use crate::controller::{Next, begin, sync_volume};
+use crate::diagnosis::{Finding, Reclaim, Remedy, VolumeFacts};
+use crate::matching::{FindError, SearchOptions};
+use crate::plan::{Operation, Plan, Step};
+use crate::view::{ClusterView, DiagnosticView, Held};
+
+impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
+    /// What happens to the volume when its claim is deleted: a note to one that
+    /// was not released yet.
+    pub(super) fn at_release(&self) -> Option<Finding> {
+        let is_over = [VolumePhase::Released, VolumePhase::Failed];
+        if is_over.iter().any(|phase| self.is_phase(phase)) {
+            return None;
+        }
+        Some(match self.reclaim() {
+            Reclaim::Fails(message) => {
+                let patch =
+                    serde_json::json!({"spec": {"persistentVolumeReclaimPolicy": "Retain"}});
+                let remedy = Remedy::new(
+                    "set the policy to Retain",
+                    "when its claim is deleted, the volume is kept until somebody clears it",
+                );
+                let finding = Finding::from(VolumeFacts::ReleaseFails { message });
+                finding.with(remedy.patching(self.patch(patch)))
+            }
+            then => VolumeFacts::AtRelease { then }.into(),
+        })
+    }
+
+    /// Lets the controller decide about the volume as if its claim were gone,
+    /// and follows the operation that it starts up to where a backend is asked.
+    pub(super) fn reclaim(&self) -> Reclaim {
+        let volume = Arc::new(self.as_bound());
+        let key = volume.claim_ref().map(ClaimKey::referred);
+        let evidence = key.map(|key| self.gone(key));
+        let config = self.survey.config;
+        let view = WithoutClaims(self.survey.view);
+        let plan = sync_volume(config, &view, Held::Lent(&volume), evidence.as_deref());
+        if let Some(message) = failure(&plan) {
+            return Reclaim::Fails(message);
+        }
+        let operation = plan.steps.into_iter().find_map(|step| match step {
+            Step::Start(operation) => Some(operation),
+            _ => None,
+        });
+        let Some(operation) = operation else {
+            return self.left_alone();
+        };
+        let released = match &operation {
+            Operation::Delete { volume } | Operation::Recycle { volume } => Arc::clone(volume),
+            Operation::Provision { .. } => volume,
+        };
+        let mut plan = begin(config, operation);
+        if let Next::ReadVolume(next) = plan.verdict {
+            let volume = PersistentVolume::clone(&released);
+            plan = next.answer(config, &view, Some(volume));
+        }
+        if let Some(message) = failure(&plan) {
+            return Reclaim::Fails(message);
+        }
+        match plan.verdict {
+            Next::Delete(next) => Reclaim::DeletedBy(next.plugin().to_owned()),
+            Next::Recycle(next) => Reclaim::RecycledBy(next.plugin().to_owned()),
+            _ => Reclaim::DeletedExternally(self.external()),
+        }
+    }
+
+    /// The volume with a claim, whether it has one or not.
+    fn as_bound(&self) -> PersistentVolume {
+        let mut volume = self.volume.clone();
+        let reference = volume
+            .spec
+            .claim_ref
+            .get_or_insert_with(ObjectReference::default);
+        if reference.uid().is_empty() {
+            reference.uid = Some("some claim".to_owned());
+        }
+        if !self.is_phase(&VolumePhase::Failed) {
+            volume.status.phase = Some(VolumePhase::Bound);
+        }
+        volume
+    }
+
+    /// The controller does nothing: the volume is to be kept, or is somebody
+    /// else's.
+    fn left_alone(&self) -> Reclaim {
+        match &self.volume.spec.persistent_volume_reclaim_policy {
+            Some(Policy::Delete) => Reclaim::DeletedExternally(self.external()),
+            _ => Reclaim::Kept,
+        }
+    }
+
+    /// Who deletes the volume if the controller does not.
+    fn external(&self) -> String {
+        let metadata = &self.volume.metadata;
+        let of_source = self
+            .volume
+            .spec
+            .csi
+            .as_ref()
+            .and_then(|csi| csi.driver.as_deref());
+        let provisioner = metadata.annotation(names::PROVISIONED_BY);
+        let config = self.survey.config;
+        let migrated = metadata
+            .annotation(names::MIGRATED_TO)
+            .or_else(|| config.migrated_to(provisioner?));
+        let names = [migrated, provisioner, of_source].into_iter().flatten();
+        let mut names = names.filter(|name| !name.is_empty());
+        names.next().unwrap_or_default().to_owned()
+    }
+}
+
+/// What an event says of a failure.
+fn failure<V>(plan: &Plan<V>) -> Option<String> {
+    plan.steps.iter().find_map(|step| match step {
+        Step::Event(event) => Some(event.message.clone()),
+        _ => None,
+    })
+}
+
+/// A view without claims and pods, in which every claim is gone.
+struct WithoutClaims<'v, V: ?Sized>(&'v V);
+
+impl<V: ClusterView + ?Sized> ClusterView for WithoutClaims<'_, V> {
+    fn volume(&self, name: &str) -> Option<Held<'_, PersistentVolume>> {
+        self.0.volume(name)
+    }
+
+    fn claim(&self, _namespace: &str, _name: &str) -> Option<Held<'_, PersistentVolumeClaim>> {
+        None
+    }
+
+    fn class(&self, name: &str) -> Option<Held<'_, StorageClass>> {
+        self.0.class(name)
+    }
+
+    fn default_class(&self) -> Option<Held<'_, StorageClass>> {
+        self.0.default_class()
+    }
+
+    fn node(&self, name: &str) -> Option<Held<'_, Node>> {
+        self.0.node(name)
+    }
+
+    fn csi_driver(&self, name: &str) -> Option<Held<'_, CsiDriver>> {
+        self.0.csi_driver(name)
+    }
+
+    fn visit_pods_using_claim(&self, _namespace: &str, _name: &str, _visit: &mut dyn FnMut(&Pod)) {}
+
+    fn best_match(
+        &self,
+        claim: &PersistentVolumeClaim,
+        options: SearchOptions,
+    ) -> Result<Option<Held<'_, PersistentVolume>>, FindError> {
+        self.0.best_match(claim, options)
+    }
+}

@@ -1,0 +1,60 @@
+//! What diagnosis asks of a cluster beyond what scheduling asks.
+
+use super::{Held, SchedulingView, Snapshot};
+use crate::api::{Node, PersistentVolumeClaim, Pod, StorageClass};
+
+/// What diagnosis asks of a cluster beyond what scheduling asks: everything
+/// there is of a kind.
+///
+/// Decisions look up single objects; why nothing was found is only told by all
+/// of them. [`Snapshot`] answers at once; over an embedder's own store each
+/// method is a loop.
+pub trait DiagnosticView: SchedulingView {
+    /// Every claim, in any order.
+    fn every_claim(&self) -> Vec<Held<'_, PersistentVolumeClaim>>;
+
+    /// Every class, in any order.
+    fn every_class(&self) -> Vec<Held<'_, StorageClass>>;
+
+    /// Every node, in any order.
+    fn every_node(&self) -> Vec<Held<'_, Node>>;
+
+    /// Every pod, in any order.
+    fn every_pod(&self) -> Vec<Held<'_, Pod>>;
+}
+
+impl DiagnosticView for Snapshot {
+    fn every_claim(&self) -> Vec<Held<'_, PersistentVolumeClaim>> {
+        self.claims().map(Held::Lent).collect()
+    }
+
+    fn every_class(&self) -> Vec<Held<'_, StorageClass>> {
+        self.classes().map(Held::Lent).collect()
+    }
+
+    fn every_node(&self) -> Vec<Held<'_, Node>> {
+        self.nodes().map(Held::Lent).collect()
+    }
+
+    fn every_pod(&self) -> Vec<Held<'_, Pod>> {
+        self.pods().map(Held::Lent).collect()
+    }
+}
+
+impl<V: DiagnosticView + ?Sized> DiagnosticView for &V {
+    fn every_claim(&self) -> Vec<Held<'_, PersistentVolumeClaim>> {
+        (**self).every_claim()
+    }
+
+    fn every_class(&self) -> Vec<Held<'_, StorageClass>> {
+        (**self).every_class()
+    }
+
+    fn every_node(&self) -> Vec<Held<'_, Node>> {
+        (**self).every_node()
+    }
+
+    fn every_pod(&self) -> Vec<Held<'_, Pod>> {
+        (**self).every_pod()
+    }
+}
