@@ -1,114 +1,145 @@
-//! The objects that were read.
+//! The objects that were read, as a cluster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use pvbind::api::{
-    Object, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass, VolumeBindingMode,
-    read_objects,
-};
-use pvbind::matching::VolumeIndex;
+use pvbind::api::{Object, ObjectMeta, PersistentVolume, PersistentVolumeClaim, Pod, PodStatus};
+use pvbind::controller::{Config, sync_volume};
+use pvbind::diagnosis::Known;
+use pvbind::plan::{Step, Write};
+use pvbind::view::Snapshot;
 use serde_json::Value;
 
-#[path = "../common/input.rs"]
-mod input;
-
-/// Namespace and name.
-type Key = (String, String);
+use crate::input::read_file;
 
 #[derive(Default)]
 pub struct Cluster {
-    pub volumes: VolumeIndex,
-    pub claims: BTreeMap<Key, PersistentVolumeClaim>,
-    pub classes: BTreeMap<String, StorageClass>,
-    /// The pods that have not finished, by the claims that they use.
-    pods_by_claim: BTreeMap<Key, Vec<Arc<Pod>>>,
-    /// What was recorded about an object, by its kind, namespace and name.
-    events: BTreeMap<(String, String, String), Vec<String>>,
+    pub snapshot: Snapshot,
+    pub known: Known,
+    /// How many objects have no status, and were taken as just created.
+    pub without_status: usize,
     /// Kinds that say nothing about claims, and how many objects of each.
     pub skipped: BTreeMap<String, usize>,
+    /// What was recorded about an object, by its kind, namespace and name.
+    events: BTreeMap<(String, String, String), Vec<String>>,
+    seen: BTreeSet<(String, String, String)>,
 }
 
+/// The kinds that are diagnosed or asked for.
+const KINDS: [&str; 8] = [
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "StorageClass",
+    "Node",
+    "Pod",
+    "CSIDriver",
+    "CSINode",
+    "CSIStorageCapacity",
+];
+const NAMESPACED: [&str; 3] = ["PersistentVolumeClaim", "Pod", "CSIStorageCapacity"];
+
 impl Cluster {
-    /// Reads files that together hold one cluster.
-    pub fn read(files: &[String]) -> Result<Cluster, String> {
+    /// Reads files that together hold one cluster. Kinds of which there is no
+    /// object are not known, unless the input is said to be complete.
+    pub fn read(files: &[String], is_complete: bool, config: &Config) -> Result<Cluster, String> {
         let mut cluster = Cluster::default();
         if files.iter().filter(|file| *file == "-").count() > 1 {
             return Err("standard input (`-`) is named twice".to_owned());
         }
         for file in files {
-            let (place, text) = input::read_text(file)?;
-            let in_file = |error: &dyn std::fmt::Display| format!("{place}: {error}");
-            for object in read_objects(&text).map_err(|error| in_file(&error))? {
-                cluster.add(object).map_err(|error| in_file(&error))?;
+            let (place, objects) = read_file(file)?;
+            for object in objects {
+                cluster
+                    .add(object)
+                    .map_err(|error| format!("{place}: {error}"))?;
             }
         }
+        cluster.create(config);
+        let has = |kind: &str| is_complete || cluster.seen.iter().any(|(seen, ..)| seen == kind);
+        cluster.known = Known {
+            volumes: has("PersistentVolume"),
+            claims: has("PersistentVolumeClaim"),
+            classes: has("StorageClass"),
+            nodes: has("Node"),
+            pods: has("Pod"),
+            csi_drivers: has("CSIDriver"),
+        };
         Ok(cluster)
     }
 
-    fn add(&mut self, object: Object) -> Result<(), String> {
-        let metadata = object.metadata();
-        let key = metadata.map(|metadata| metadata.key()).unwrap_or_default();
-        let names =
-            metadata.map(|metadata| (metadata.namespace().to_owned(), metadata.name().to_owned()));
-        let names = names.unwrap_or_default();
+    /// Takes in an object.
+    pub fn add(&mut self, mut object: Object) -> Result<(), String> {
         let kind = object.kind().unwrap_or("(no kind)").to_owned();
-        if names.1.is_empty() && metadata.is_some() {
+        if !KINDS.contains(&kind.as_str()) || matches!(object, Object::Other(_)) {
+            if let Object::Other(event) = &object
+                && kind == "Event"
+            {
+                self.add_event(event);
+            }
+            *self.skipped.entry(kind).or_default() += 1;
+            return Ok(());
+        }
+        if NAMESPACED.contains(&kind.as_str())
+            && let Some(metadata) = metadata_mut(&mut object)
+            && metadata.namespace().is_empty()
+        {
+            metadata.namespace = Some("default".to_owned());
+        }
+        let metadata = object.metadata().cloned().unwrap_or_default();
+        if metadata.name().is_empty() {
             return Err(format!("{kind} without a name: .metadata.name is missing"));
         }
-        let is_new = match object {
-            Object::PersistentVolume(volume) => self.volumes.insert(Arc::from(volume)).is_none(),
-            Object::PersistentVolumeClaim(claim) => self.claims.insert(names, *claim).is_none(),
-            Object::StorageClass(class) => self.classes.insert(names.1, *class).is_none(),
-            Object::Pod(pod) => {
-                self.add_pod(Arc::from(pod));
-                true
-            }
-            other => {
-                if let Object::Other(event) = &other
-                    && kind == "Event"
-                {
-                    self.add_event(event);
-                }
-                *self.skipped.entry(kind.clone()).or_default() += 1;
-                true
-            }
-        };
-        if is_new {
-            Ok(())
-        } else {
-            Err(format!(
-                "{kind} `{key}` was given twice (all input is taken for one cluster)"
-            ))
+        let key = (
+            kind.clone(),
+            metadata.namespace().to_owned(),
+            metadata.name().to_owned(),
+        );
+        if !self.seen.insert(key) {
+            return Err(format!(
+                "{kind} `{}` was given twice (all input is taken for one cluster)",
+                metadata.key()
+            ));
         }
+        let has_status = match &object {
+            Object::PersistentVolume(volume) => volume.status != Default::default(),
+            Object::PersistentVolumeClaim(claim) => claim.status != Default::default(),
+            Object::Pod(pod) => pod.status != PodStatus::default(),
+            _ => true,
+        };
+        if !has_status {
+            self.without_status += 1;
+        }
+        self.snapshot.apply_object(object);
+        Ok(())
     }
 
-    fn add_pod(&mut self, pod: Arc<Pod>) {
-        if pod.is_finished() {
-            return;
-        }
-        for used in pod.claims() {
-            let key = (pod.metadata.namespace().to_owned(), used.claim.into_owned());
-            let pods = self.pods_by_claim.entry(key).or_default();
-            if !pods.last().is_some_and(|last| Arc::ptr_eq(last, &pod)) {
-                pods.push(Arc::clone(&pod));
+    /// Does for volumes without a phase what the controller does first.
+    fn create(&mut self, config: &Config) {
+        let volumes = self.snapshot.volumes().iter();
+        let new = volumes.filter(|volume| volume.status.phase.is_none());
+        let new: Vec<Arc<PersistentVolume>> = new.cloned().collect();
+        for volume in new {
+            let plan = sync_volume(config, &self.snapshot, &volume, None);
+            let written = plan.steps.into_iter().find_map(|step| match step {
+                Step::Write {
+                    write: Write::VolumeStatus(change),
+                    ..
+                } => Some(change.to),
+                _ => None,
+            });
+            if let Some(written) = written {
+                self.snapshot.apply(written);
             }
         }
     }
 
     fn add_event(&mut self, event: &Value) {
         let text = |path: &str| {
-            event
-                .pointer(path)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
+            let value = event.pointer(path).and_then(Value::as_str);
+            value.unwrap_or_default().to_owned()
         };
-        let key = (
-            text("/involvedObject/kind"),
-            text("/involvedObject/namespace"),
-            text("/involvedObject/name"),
-        );
+        let object = |field: &str| text(&format!("/involvedObject/{field}"));
+        let key = (object("kind"), object("namespace"), object("name"));
         let told = format!("{}: {}", text("/reason"), text("/message"));
         let events = self.events.entry(key).or_default();
         if !events.contains(&told) && events.len() < 20 {
@@ -116,53 +147,40 @@ impl Cluster {
         }
     }
 
-    pub fn volumes(&self) -> impl Iterator<Item = &PersistentVolume> {
-        self.volumes.iter().map(Arc::as_ref)
-    }
-
-    pub fn claim(&self, key: &str) -> Result<&PersistentVolumeClaim, String> {
-        let found = key.split_once('/').and_then(|(namespace, name)| {
-            self.claims.get(&(namespace.to_owned(), name.to_owned()))
-        });
-        found.ok_or_else(|| format!("there is no claim `{key}` (claims are named NAMESPACE/NAME)"))
-    }
-
-    /// The class that a claim without class is given: the newest of those that
-    /// are marked, of equally old ones the one with the lowest name.
-    pub fn default_class(&self) -> Option<&StorageClass> {
-        let age = |class: &StorageClass| {
-            let created = class.metadata.creation_timestamp.as_ref();
-            created.and_then(|time| time.unix_nanos())
-        };
-        let marked = self
-            .classes
-            .values()
-            .filter(|class| class.is_marked_default());
-        marked.max_by(|a, b| age(a).cmp(&age(b)).then_with(|| b.name().cmp(a.name())))
-    }
-
-    /// Whether claims of a class wait for their first consumer.
-    pub fn is_delayed(&self, class: &str) -> bool {
-        self.classes.get(class).is_some_and(|class| {
-            class.volume_binding_mode == Some(VolumeBindingMode::WaitForFirstConsumer)
-        })
-    }
-
-    /// The pods that use a claim and have not finished.
-    pub fn pods_of(&self, claim: &PersistentVolumeClaim) -> &[Arc<Pod>] {
-        let key = (
-            claim.metadata.namespace().to_owned(),
-            claim.metadata.name().to_owned(),
-        );
-        self.pods_by_claim
-            .get(&key)
-            .map(Vec::as_slice)
-            .unwrap_or_default()
-    }
-
     /// What the cluster itself said about an object.
     pub fn events_of(&self, kind: &str, namespace: &str, name: &str) -> &[String] {
         let key = (kind.to_owned(), namespace.to_owned(), name.to_owned());
         self.events.get(&key).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    pub fn claim(&self, key: &str) -> Result<&PersistentVolumeClaim, String> {
+        let found = key
+            .split_once('/')
+            .and_then(|(namespace, name)| self.snapshot.find(namespace, name));
+        let found = found.map(|claim: &Arc<_>| &**claim);
+        found.ok_or_else(|| format!("there is no claim `{key}` (claims are named NAMESPACE/NAME)"))
+    }
+
+    pub fn pod(&self, key: &str) -> Result<&Pod, String> {
+        let found = key
+            .split_once('/')
+            .and_then(|(namespace, name)| self.snapshot.find(namespace, name));
+        let found = found.map(|pod: &Arc<_>| &**pod);
+        found.ok_or_else(|| format!("there is no pod `{key}` (pods are named NAMESPACE/NAME)"))
+    }
+
+    pub fn volume(&self, name: &str) -> Result<&PersistentVolume, String> {
+        let found = self.snapshot.volumes().get(name);
+        let found = found.map(|volume| &**volume);
+        found.ok_or_else(|| format!("there is no volume `{name}`"))
+    }
+}
+
+fn metadata_mut(object: &mut Object) -> Option<&mut ObjectMeta> {
+    match object {
+        Object::PersistentVolumeClaim(claim) => Some(&mut claim.metadata),
+        Object::Pod(pod) => Some(&mut pod.metadata),
+        Object::CsiStorageCapacity(capacity) => Some(&mut capacity.metadata),
+        _ => None,
     }
 }

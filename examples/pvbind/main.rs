@@ -1,42 +1,54 @@
-//! Says for every claim of a cluster which volume it gets, or why none.
+//! The doctor for claims: says of every claim, volume and pod of a cluster what
+//! is wrong with it, and what can be done.
 //!
 //! ```text
-//! kubectl get pv,pvc,sc,nodes,pods -A -o json | cargo run --example pvbind -- -
+//! kubectl get pv,pvc,sc,nodes,pods,csidrivers -A -o json | cargo run --example pvbind -- -
 //! cargo run --example pvbind -- examples/clusters/pending.json
-//! cargo run --example pvbind -- examples/clusters/released.json --claim default/shared-data
+//! cargo run --example pvbind -- examples/clusters/released.json claim default/shared-data
+//! cargo run --example pvbind -- claim.yaml volumes.yaml -o json
 //! ```
 //!
-//! Exit codes: 0 when all input was read, 2 when some could not be, or when
-//! the claim asked for is not there.
-#![allow(
-    clippy::indexing_slicing,
-    reason = "rows and pairs have their length by construction"
-)]
+//! Exit codes: 0 when there is no fault, 1 when there is one, 2 when some input
+//! could not be read, or when the object asked for is not there.
 
 mod cluster;
-mod json;
-mod outcome;
-mod text;
+mod config;
+mod input;
+mod search;
 
+use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
+use pvbind::diagnosis::{Diagnosis, Severity, Survey, TextStyle, ViewDiagnosis, printable};
+use pvbind::view::Snapshot;
+use serde_json::{Value, json};
 
 use cluster::Cluster;
 
-/// Say for every claim which volume it gets, or why none
+/// Say of every claim, volume and pod what is wrong with it, and what can be done
 #[derive(Parser)]
-#[command(name = "pvbind")]
+#[command(
+    name = "pvbind",
+    override_usage = "pvbind [OPTIONS] FILE... [claim NS/NAME | volume NAME | pod NS/NAME]"
+)]
 struct Arguments {
-    /// Files as `kubectl get pv,pvc,sc,nodes,pods -A -o json` prints them; `-` is standard input
-    #[arg(required = true)]
+    /// JSON as `kubectl get … -o json` prints it, or YAML manifests; `-` is standard input. Then,
+    /// if one object is meant: `claim NS/NAME`, `volume NAME` or `pod NS/NAME`
+    #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
-    /// Report on this one claim, with every volume and every reason
-    #[arg(long, value_name = "NAMESPACE/NAME")]
+    /// The same as `claim NS/NAME`
+    #[arg(long, value_name = "NS/NAME")]
     claim: Option<String>,
     /// How to print
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
+    /// How wide lines may be [default: $COLUMNS, or 100]
+    #[arg(long)]
+    width: Option<usize>,
+    /// The input holds everything there is: what is not in it does not exist
+    #[arg(long)]
+    complete: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -47,43 +59,184 @@ enum Output {
     Json,
 }
 
+/// What to look into.
+enum Subject {
+    Everything,
+    Claim(String),
+    Volume(String),
+    Pod(String),
+}
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    match run(&arguments) {
-        Ok(output) => print(&output),
+    match run(arguments) {
+        Ok((output, has_faults)) => print(&output, has_faults),
         Err(message) => {
             // One line, whatever the input held.
-            eprintln!("pvbind: {}", text::printable(&message, 1000));
+            let message: String = message.chars().take(1000).collect();
+            eprintln!("pvbind: {}", printable(&message));
             ExitCode::from(2)
         }
     }
 }
 
-fn run(arguments: &Arguments) -> Result<String, String> {
-    let cluster = Cluster::read(&arguments.files)?;
-    let claims = match &arguments.claim {
-        None => cluster.claims.values().collect(),
-        Some(key) => vec![cluster.claim(key)?],
+/// The text to be printed, and whether there are faults.
+fn run(mut arguments: Arguments) -> Result<(String, bool), String> {
+    let subject = match arguments.claim.take() {
+        Some(key) => Subject::Claim(key),
+        None => subject(&mut arguments.files),
     };
-    let is_full = arguments.claim.is_some();
-    Ok(match arguments.output {
-        Output::Json => json::render(&cluster, &claims, is_full),
-        Output::Text if is_full => claims
-            .into_iter()
-            .map(|claim| text::full_report(&cluster, claim))
-            .collect(),
-        Output::Text => text::table(&cluster, &claims),
-    })
+    let config = config::config();
+    let cluster = Cluster::read(&arguments.files, arguments.complete, &config)?;
+    let survey = Survey::knowing(&config, &cluster.snapshot, cluster.known);
+    match subject {
+        Subject::Everything => {
+            let view = survey.view();
+            let output = match arguments.output {
+                Output::Json => document(&json!(view), &cluster),
+                Output::Text => overview(&view, &cluster, style(&arguments)),
+            };
+            Ok((output, view.has_faults()))
+        }
+        Subject::Claim(key) => {
+            let claim = cluster.claim(&key)?;
+            one(&survey, &cluster, &survey.claim(claim), &arguments)
+        }
+        Subject::Volume(name) => {
+            let volume = cluster.volume(&name)?;
+            one(&survey, &cluster, &survey.volume(volume), &arguments)
+        }
+        Subject::Pod(key) => {
+            let pod = cluster.pod(&key)?;
+            one(&survey, &cluster, &survey.pod(pod), &arguments)
+        }
+    }
+}
+
+/// The last two words, if they name an object.
+fn subject(files: &mut Vec<String>) -> Subject {
+    let subject = match files.as_slice() {
+        [_, .., kind, key] => match kind.as_str() {
+            "claim" | "pvc" => Subject::Claim(key.clone()),
+            "volume" | "pv" => Subject::Volume(key.clone()),
+            "pod" => Subject::Pod(key.clone()),
+            _ => return Subject::Everything,
+        },
+        _ => return Subject::Everything,
+    };
+    files.truncate(files.len() - 2);
+    subject
+}
+
+fn one(
+    survey: &Survey<'_, Snapshot>,
+    cluster: &Cluster,
+    diagnosis: &Diagnosis,
+    arguments: &Arguments,
+) -> Result<(String, bool), String> {
+    let object = &diagnosis.object;
+    let is_claim = object.kind == pvbind::diagnosis::Kind::Claim;
+    let is_pod = object.kind == pvbind::diagnosis::Kind::Pod;
+    let has_faults = diagnosis.severity() == Severity::Fault;
+    // What belongs to the object, in full.
+    let mut uses = Vec::new();
+    if is_pod {
+        let pod = cluster.pod(&object.key())?;
+        for used in pod.claims() {
+            let key = format!("{}/{}", object.namespace, used.claim);
+            if let Ok(claim) = cluster.claim(&key) {
+                uses.push(survey.claim(claim));
+            }
+        }
+    }
+    if arguments.output == Output::Json {
+        let mut value = json!(diagnosis);
+        if is_claim {
+            value["search"] = search::json(cluster, cluster.claim(&object.key())?);
+        }
+        if is_pod {
+            value["claims"] = json!(uses);
+        }
+        return Ok((document(&value, cluster), has_faults));
+    }
+    let style = style(arguments);
+    let mut text = diagnosis.text(style);
+    for diagnosis in &uses {
+        text.push('\n');
+        text.push_str(&diagnosis.text(style));
+    }
+    let kind = json!(object.kind);
+    let kind = kind.as_str().unwrap_or_default();
+    let events = cluster.events_of(kind, &object.namespace, &object.name);
+    if !events.is_empty() {
+        text.push_str("\nRecorded events:\n");
+    }
+    for event in events {
+        text.push_str(&format!("  {}\n", printable(event)));
+    }
+    if is_claim {
+        text.push('\n');
+        text.push_str(&search::text(cluster, cluster.claim(&object.key())?));
+    }
+    text.push_str(&remarks(cluster));
+    Ok((text, has_faults))
+}
+
+fn overview(view: &ViewDiagnosis, cluster: &Cluster, style: TextStyle) -> String {
+    view.text(style) + &remarks(cluster)
+}
+
+/// What should be known about the input.
+fn remarks(cluster: &Cluster) -> String {
+    let mut text = String::new();
+    if cluster.without_status > 0 {
+        let count = cluster.without_status;
+        let objects = if count == 1 {
+            "object has"
+        } else {
+            "objects have"
+        };
+        text.push_str(&format!(
+            "{count} {objects} no status: taken as just created\n"
+        ));
+    }
+    if !cluster.skipped.is_empty() {
+        let skipped = cluster.skipped.iter();
+        let skipped: Vec<_> = skipped
+            .map(|(kind, count)| format!("{count} {kind}"))
+            .collect();
+        let skipped: String = skipped.join(", ").chars().take(1000).collect();
+        text.push_str(&format!("skipped: {}\n", printable(&skipped)));
+    }
+    text
+}
+
+fn document(diagnosis: &Value, cluster: &Cluster) -> String {
+    let mut document = diagnosis.clone();
+    document["withoutStatus"] = json!(cluster.without_status);
+    document["skipped"] = json!(cluster.skipped);
+    format!("{document:#}\n")
+}
+
+fn style(arguments: &Arguments) -> TextStyle {
+    let columns = std::env::var("COLUMNS")
+        .ok()
+        .and_then(|columns| columns.parse().ok());
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    TextStyle {
+        width: arguments.width.or(columns).unwrap_or(100),
+        color: std::io::stdout().is_terminal() && !no_color,
+    }
 }
 
 /// Prints the output. A reader that has seen enough (`| head`) is no failure.
-fn print(output: &str) -> ExitCode {
-    use std::io::Write as _;
+fn print(output: &str, has_faults: bool) -> ExitCode {
     match std::io::stdout().lock().write_all(output.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             eprintln!("pvbind: standard output: {error}");
             ExitCode::from(2)
         }
+        _ if has_faults => ExitCode::from(1),
         _ => ExitCode::SUCCESS,
     }
 }
