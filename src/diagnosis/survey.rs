@@ -326,7 +326,11 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
     /// How a pod stands, looked into once.
     pub(super) fn standing(&self, pod: &Pod) -> PodStanding {
         let key = (pod.metadata.namespace().to_owned(), pod.name().to_owned());
-        let standings = || self.standings.lock().unwrap_or_else(PoisonError::into_inner);
+        let standings = || {
+            self.standings
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
         if let Some(standing) = standings().get(&key) {
             return standing.clone();
         }

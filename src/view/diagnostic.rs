@@ -1,5 +1,7 @@
 //! What diagnosis asks of a cluster beyond what scheduling asks.
 
+use std::sync::Arc;
+
 use super::{Held, SchedulingView, Snapshot};
 use crate::api::{Node, PersistentVolumeClaim, Pod, StorageClass};
 
@@ -41,20 +43,27 @@ impl DiagnosticView for Snapshot {
     }
 }
 
-impl<V: DiagnosticView + ?Sized> DiagnosticView for &V {
-    fn every_claim(&self) -> Vec<Held<'_, PersistentVolumeClaim>> {
-        (**self).every_claim()
-    }
+/// A reference to a view, or a shared or boxed one, is a view.
+macro_rules! views_behind {
+    ($($Pointer:ty),*) => {$(
+        impl<V: DiagnosticView + ?Sized> DiagnosticView for $Pointer {
+            fn every_claim(&self) -> Vec<Held<'_, PersistentVolumeClaim>> {
+                (**self).every_claim()
+            }
 
-    fn every_class(&self) -> Vec<Held<'_, StorageClass>> {
-        (**self).every_class()
-    }
+            fn every_class(&self) -> Vec<Held<'_, StorageClass>> {
+                (**self).every_class()
+            }
 
-    fn every_node(&self) -> Vec<Held<'_, Node>> {
-        (**self).every_node()
-    }
+            fn every_node(&self) -> Vec<Held<'_, Node>> {
+                (**self).every_node()
+            }
 
-    fn every_pod(&self) -> Vec<Held<'_, Pod>> {
-        (**self).every_pod()
-    }
+            fn every_pod(&self) -> Vec<Held<'_, Pod>> {
+                (**self).every_pod()
+            }
+        }
+    )*};
 }
+
+views_behind!(&V, Box<V>, Arc<V>);

@@ -7,12 +7,10 @@
     reason = "a test fails by panicking, and uses a part of what the example has"
 )]
 
-mod claims;
-#[path = "../../examples/pvbind/cluster.rs"]
-mod cluster;
+#[path = "../../examples/pvbind/config.rs"]
+mod config;
 mod controller;
-#[path = "../../examples/pvbind/outcome.rs"]
-mod outcome;
+mod diagnosis;
 mod scheduling;
 #[path = "../support/server.rs"]
 mod server;
