@@ -100,7 +100,14 @@ impl Cluster {
                 metadata.key()
             ));
         }
+        let is_made = metadata.creation_timestamp.is_some();
         let has_status = match &object {
+            Object::StorageClass(_) => {
+                if !is_made {
+                    fill_in(&mut object);
+                }
+                true
+            }
             Object::PersistentVolume(volume) => volume.status != Default::default(),
             Object::PersistentVolumeClaim(claim) => claim.status != Default::default(),
             Object::Pod(pod) => pod.status != PodStatus::default(),
@@ -108,6 +115,7 @@ impl Cluster {
         };
         if !has_status {
             self.without_status += 1;
+            fill_in(&mut object);
         }
         self.snapshot.apply_object(object);
         Ok(())
@@ -173,6 +181,21 @@ impl Cluster {
         let found = self.snapshot.volumes().get(name);
         let found = found.map(|volume| &**volume);
         found.ok_or_else(|| format!("there is no volume `{name}`"))
+    }
+}
+
+/// What the API server fills in when an object is created.
+fn fill_in(object: &mut Object) {
+    match object {
+        Object::PersistentVolume(volume) => {
+            let policy = &mut volume.spec.persistent_volume_reclaim_policy;
+            policy.get_or_insert("Retain".into());
+        }
+        Object::StorageClass(class) => {
+            class.reclaim_policy.get_or_insert("Delete".into());
+            class.volume_binding_mode.get_or_insert("Immediate".into());
+        }
+        _ => {}
     }
 }
 

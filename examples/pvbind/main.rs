@@ -10,6 +10,10 @@
 //!
 //! Exit codes: 0 when there is no fault, 1 when there is one, 2 when some input
 //! could not be read, or when the object asked for is not there.
+#![allow(
+    clippy::indexing_slicing,
+    reason = "setting a field of a JSON object cannot fail"
+)]
 
 mod cluster;
 mod config;

@@ -191,13 +191,21 @@ impl fmt::Display for PodFacts {
                 "uses a claim of class {}, which does not say when its claims are bound",
                 Name(class)
             ),
-            Is::NoNodeFits { nodes, reasons, .. } => {
+            Is::NoNodeFits {
+                nodes,
+                reasons,
+                obstacles,
+            } => {
                 write!(
                     f,
                     "fits none of {}: {}",
                     Count(*nodes, "node"),
                     Parts(reasons)
-                )
+                )?;
+                match obstacles.first() {
+                    Some(first) => write!(f, "; {}", Cut(first)),
+                    None => Ok(()),
+                }
             }
             Is::SomeNodesFit {
                 nodes,

@@ -46,7 +46,7 @@ impl Diagnosis {
     /// )?;
     /// let diagnosis = diagnose_claim(&Config::default(), &Snapshot::new(), &claim);
     /// assert_eq!(
-    ///     diagnosis.text(TextStyle::default()),
+    ///     diagnosis.text(TextStyle { width: 100, ..TextStyle::default() }),
     ///     "claim shop/data: fault\n\
     ///      \x20 names volume `pv\\u{1b}[2J`, which does not exist [claim-names-missing-volume]\n\
     ///      \x20   -> delete the claim and create it again, naming a volume that exists, or none\n\
