@@ -33,8 +33,8 @@ mod search;
 pub use search::find_best_match_for_claim;
 
 mod index;
-pub(crate) use index::LayeredReach;
 pub use index::{ClaimSearch, LayeredNode, LayeredSearch, NodeLabels, VolumeIndex, VolumeLayers};
+pub(crate) use index::{Found, LayeredReach};
 
 mod report;
 pub use report::{Bucket, MatchReport, Shortfall, VolumeReport};

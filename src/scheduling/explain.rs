@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::batch::Batch;
 use super::pools::{Pool, PoolTopology};
 use super::provision::has_provisioner;
-use super::search::{BoundClaim, Shared, ToProvision};
+use super::search::{BoundClaim, ToProvision};
 use super::{Obstacle, PodSearch, PoolOutcome, PoolReport, ProvisionRefusal};
 use crate::api::{ClaimKey, Node};
 use crate::selector::TermOutcome;
@@ -67,21 +68,17 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
             obstacles.extend(elsewhere);
             return obstacles;
         }
-        match self.search_volumes(node, &mut Shared::default()) {
-            Ok(chosen) => {
-                obstacles.extend(self.missed(&chosen).filter_map(|missed| {
-                    Some(Obstacle::NoVolume {
-                        claim: ClaimKey::of(missed.claim),
-                        candidates: missed
-                            .was_searched
-                            .then(|| self.candidates(missed.claim).len()),
-                        refusal: self.refusal(&missed, labels)?,
-                    })
-                }));
-                obstacles
-            }
-            Err(_) => Vec::new(),
-        }
+        let chosen = Batch::alone(self, node);
+        obstacles.extend(self.missed(&chosen).filter_map(|missed| {
+            Some(Obstacle::NoVolume {
+                claim: ClaimKey::of(missed.claim),
+                candidates: missed
+                    .was_searched
+                    .then(|| self.candidates(missed.claim).len()),
+                refusal: self.refusal(&missed, labels)?,
+            })
+        }));
+        obstacles
     }
 
     fn refusal(

@@ -36,6 +36,8 @@ mod pools;
 
 mod provision;
 
+mod batch;
+
 mod search;
 pub use search::{PodSearch, find_pod_volumes, find_pod_volumes_on_nodes};
 

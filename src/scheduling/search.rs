@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
+use super::batch::Batch;
 use super::provision::ProvisionClass;
 use super::{
     DynamicProvision, FindVolumesError, PodClaims, PodVolumes, StaticBinding, UnfitReason,
     UnfitReasons,
 };
 use crate::api::{Node, PersistentVolume, PersistentVolumeClaim, names};
-use crate::matching::{FindError, LayeredNode, LayeredReach, LayeredSearch, VolumeLayers};
+use crate::matching::{FindError, LayeredReach, LayeredSearch, VolumeLayers};
 use crate::selector::CompiledNodeSelector;
 use crate::view::{Held, SchedulingView};
 
@@ -31,7 +32,8 @@ use crate::view::{Held, SchedulingView};
 ///
 /// # Cost
 /// That of a search in the index for each delayed claim, and of preparing the
-/// pod; who asks for several nodes prepares it once: [`PodSearch`].
+/// pod; who asks for several nodes prepares it once: [`PodSearch`]. A claim with
+/// a selector also looks past the volumes that the pod's earlier claims took.
 ///
 /// ```
 /// use pvbind::api::{Node, Pod, read_objects};
@@ -83,8 +85,10 @@ pub fn find_pod_volumes<V: SchedulingView + ?Sized>(
 /// # Cost
 /// The pod is prepared once. On each node only what its labels lead to is
 /// looked at: the volumes and capacity pools that its labels select, not those
-/// of other hosts; and nodes that reach the same volumes share one search. An
-/// answer takes 64 bytes, and 16 for each binding or provision.
+/// of other hosts; and nodes that reach the same volumes share one search.
+///
+/// An answer takes 64 bytes, and 16 for each binding or provision; what the
+/// call needs beside the answers is at most a few hundred bytes a node.
 pub fn find_pod_volumes_on_nodes<'n, V: SchedulingView + ?Sized>(
     claims: &PodClaims,
     nodes: impl IntoIterator<Item = &'n Node>,
@@ -107,12 +111,16 @@ pub fn find_pod_volumes_on_nodes<'n, V: SchedulingView + ?Sized>(
 /// ```
 pub struct PodSearch<'a, V: ?Sized> {
     pub(super) view: &'a V,
-    pub(super) attributes_classes: bool,
+    pub(super) vac_enabled: bool,
     pub(super) layers: VolumeLayers<'a>,
     pub(super) bound: Vec<BoundClaim<'a>>,
     /// The delayed claims of which nobody selected a node yet, by size, in pod
     /// order where equal.
     pub(super) open: Vec<DelayedClaim<'a>>,
+    /// Why no volume can be looked for; nothing is open then.
+    pub(super) failure: Option<FindError>,
+    /// How many different reaches the open claims have.
+    pub(super) reaches: usize,
     /// The delayed claims of which somebody selected a node, in pod order.
     pub(super) selected: Vec<SelectedClaim<'a>>,
     classes: Vec<ProvisionClass<'a>>,
@@ -127,9 +135,9 @@ pub(super) struct BoundClaim<'a> {
 
 pub(super) struct DelayedClaim<'a> {
     pub(super) claim: &'a Arc<PersistentVolumeClaim>,
-    pub(super) search: Result<LayeredSearch<'a, 'a>, FindError>,
-    /// The place of the first claim that reaches the same volumes.
-    reach: usize,
+    pub(super) search: LayeredSearch<'a, 'a>,
+    /// Which of the different reaches of the pod's claims is its own.
+    pub(super) reach: usize,
     /// Its place among the classes.
     pub(super) class: usize,
 }
@@ -141,6 +149,7 @@ pub(super) struct SelectedClaim<'a> {
 }
 
 /// A claim that no volume was found for.
+#[derive(Clone, Copy)]
 pub(super) struct ToProvision<'s, 'a> {
     pub(super) claim: &'a Arc<PersistentVolumeClaim>,
     pub(super) class: &'s ProvisionClass<'a>,
@@ -148,28 +157,40 @@ pub(super) struct ToProvision<'s, 'a> {
     pub(super) was_searched: bool,
 }
 
+/// The volume that was found for each open claim, in order.
+pub(super) type Chosen<'s, 'a> = &'s [Option<&'a Arc<PersistentVolume>>];
+
 impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
-    /// Prepares the claims of a pod. `attributes_classes` says whether the feature
+    /// Prepares the claims of a pod. `vac_enabled` says whether the feature
     /// VolumeAttributesClass is on, as it is by default in Kubernetes 1.36.
-    pub fn new(claims: &'a PodClaims, view: &'a V, attributes_classes: bool) -> Self {
+    pub fn new(claims: &'a PodClaims, view: &'a V, vac_enabled: bool) -> Self {
         let mut search = PodSearch {
             view,
-            attributes_classes,
+            vac_enabled,
             layers: view.volume_layers(),
             bound: Vec::new(),
             open: Vec::new(),
+            failure: None,
+            reaches: 0,
             selected: Vec::new(),
             classes: Vec::new(),
         };
         for claim in &claims.bound {
             search.add_bound(claim);
         }
-        for claim in &claims.delayed {
-            search.add_delayed(claim);
+        let classes = search.add_classes(&claims.delayed);
+        let mut open = Vec::new();
+        for (claim, class) in claims.delayed.iter().zip(classes) {
+            match claim.metadata.annotation(names::SELECTED_NODE) {
+                Some(node) => search.selected.push(SelectedClaim { claim, node, class }),
+                None => open.push((claim, class)),
+            }
         }
-        let size = |delayed: &DelayedClaim<'a>| delayed.claim.requested_storage();
-        search.open.sort_by(|a, b| size(a).cmp(size(b)));
-        search.share_reach();
+        open.sort_by(|(a, _), (b, _)| a.requested_storage().cmp(b.requested_storage()));
+        if let Err(error) = search.add_open(open) {
+            search.open.clear();
+            search.failure = Some(error);
+        }
         search
     }
 
@@ -178,7 +199,7 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
     /// # Errors
     /// The node has no answer.
     pub fn on_node(&self, node: &Node) -> Result<PodVolumes, FindVolumesError> {
-        self.on_one_of(node, &mut Shared::default())
+        self.answer(node, &Batch::alone(self, node))
     }
 
     /// What each of these nodes offers: see [`find_pod_volumes_on_nodes`].
@@ -186,43 +207,15 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
         &self,
         nodes: impl IntoIterator<Item = &'n Node>,
     ) -> Vec<Result<PodVolumes, FindVolumesError>> {
-        let mut shared = Shared::default();
-        let nodes = nodes.into_iter();
-        nodes
-            .map(|node| self.on_one_of(node, &mut shared))
-            .collect()
-    }
-
-    fn on_one_of(
-        &self,
-        node: &Node,
-        shared: &mut Shared<'a>,
-    ) -> Result<PodVolumes, FindVolumesError> {
-        let mut volumes = PodVolumes {
-            reasons: self.bound_reasons(node),
-            ..PodVolumes::default()
-        };
-        if self.selected_elsewhere(node).next().is_some() {
-            volumes.reasons.insert(UnfitReason::NoVolume);
-            return Ok(volumes);
+        let mut nodes = nodes.into_iter();
+        let mut answers = Vec::with_capacity(nodes.size_hint().0);
+        let mut batch = Batch::new(self);
+        while batch.fill(&mut nodes) {
+            batch.search(self);
+            let answer = |(node, chosen)| self.answer(node, chosen);
+            answers.extend(batch.chosen().map(answer));
         }
-        let chosen = self.search_volumes(node, shared)?;
-        let found = chosen.iter().flatten().count();
-        volumes.static_bindings.reserve_exact(found);
-        for (delayed, volume) in self.open.iter().zip(&chosen) {
-            if let Some(volume) = volume {
-                volumes.static_bindings.push(StaticBinding {
-                    claim: Arc::clone(delayed.claim),
-                    volume: Arc::clone(volume),
-                });
-            }
-        }
-        let missed: Vec<_> = self.missed(&chosen).collect();
-        match self.provision(&missed, node)? {
-            Ok(provisions) => volumes.dynamic_provisions = provisions,
-            Err(reason) => volumes.reasons.insert(reason),
-        }
-        Ok(volumes)
+        answers
     }
 
     /// The volumes among which one for a claim is looked for: all of its class,
@@ -247,22 +240,38 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
         });
     }
 
-    fn add_delayed(&mut self, claim: &'a Arc<PersistentVolumeClaim>) {
-        let name = claim.class_name();
-        let known = self.classes.iter().position(|class| class.name == name);
-        let class = known.unwrap_or(self.classes.len());
-        if known.is_none() {
-            self.classes.push(ProvisionClass::new(name));
-        }
-        match claim.metadata.annotation(names::SELECTED_NODE) {
-            Some(node) => self.selected.push(SelectedClaim { claim, node, class }),
-            None => self.open.push(DelayedClaim {
+    /// Claims that reach the same volumes share the work of finding out which.
+    fn add_open(
+        &mut self,
+        claims: Vec<(&'a Arc<PersistentVolumeClaim>, usize)>,
+    ) -> Result<(), FindError> {
+        let mut reaches = HashMap::new();
+        for (claim, class) in claims {
+            let search = self.layers.search(claim, self.vac_enabled)?;
+            let known = reaches.len();
+            let reach = *reaches.entry(search.reach_key()).or_insert(known);
+            self.open.push(DelayedClaim {
                 claim,
-                search: self.layers.search(claim, self.attributes_classes),
-                reach: 0,
+                search,
+                reach,
                 class,
-            }),
+            });
         }
+        self.reaches = reaches.len();
+        Ok(())
+    }
+
+    /// The place of each claim's class among the classes.
+    fn add_classes(&mut self, claims: &'a [Arc<PersistentVolumeClaim>]) -> Vec<usize> {
+        let mut places = HashMap::new();
+        let mut place_of = |claim: &'a Arc<PersistentVolumeClaim>| {
+            let name = claim.class_name();
+            *places.entry(name).or_insert_with(|| {
+                self.classes.push(ProvisionClass::new(name));
+                self.classes.len().saturating_sub(1)
+            })
+        };
+        claims.iter().map(&mut place_of).collect()
     }
 
     /// What speaks against the node for the sake of bound claims.
@@ -285,67 +294,46 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
         selected.filter(|selected| selected.node != node.metadata.name())
     }
 
-    /// Lets claims that reach the same volumes share the work of finding out.
-    fn share_reach(&mut self) {
-        let shared: Vec<usize> = (self.open.iter().enumerate())
-            .map(|(place, delayed)| {
-                let same = |earlier: &DelayedClaim<'a>| {
-                    let searches = (earlier.search.as_ref())
-                        .ok()
-                        .zip(delayed.search.as_ref().ok());
-                    searches.is_some_and(|(earlier, search)| search.reaches_the_same(earlier))
-                };
-                let earlier = self.open.iter().take(place).position(same);
-                earlier.unwrap_or(place)
-            })
-            .collect();
-        for (delayed, reach) in self.open.iter_mut().zip(shared) {
-            delayed.reach = reach;
+    /// The answer for a node on which these volumes were chosen.
+    fn answer(&self, node: &Node, chosen: Chosen<'_, 'a>) -> Result<PodVolumes, FindVolumesError> {
+        let mut volumes = PodVolumes {
+            reasons: self.bound_reasons(node),
+            ..PodVolumes::default()
+        };
+        if self.selected_elsewhere(node).next().is_some() {
+            volumes.reasons.insert(UnfitReason::NoVolume);
+            return Ok(volumes);
         }
-    }
-
-    /// The volumes that each open claim finds on a node, in order.
-    pub(super) fn search_volumes(
-        &self,
-        node: &Node,
-        shared: &mut Shared<'a>,
-    ) -> Result<Chosen<'a>, FindVolumesError> {
-        let prepared = self.layers.node(node.metadata.labels());
-        let mut reaches: Vec<LayeredReach<'a>> = Vec::new();
-        let mut places: Vec<usize> = Vec::new();
-        for (place, delayed) in self.open.iter().enumerate() {
-            let search = delayed.search.as_ref().map_err(Clone::clone)?;
-            if delayed.reach == place {
-                places.push(reaches.len());
-                reaches.push(search.reach(&prepared));
-            } else {
-                places.push(places.get(delayed.reach).copied().unwrap_or_default());
+        if let Some(error) = &self.failure {
+            return Err(error.clone().into());
+        }
+        let found = chosen.iter().flatten().count();
+        volumes.static_bindings.reserve_exact(found);
+        for (delayed, volume) in self.open.iter().zip(chosen) {
+            if let Some(volume) = volume {
+                volumes.static_bindings.push(StaticBinding {
+                    claim: Arc::clone(delayed.claim),
+                    volume: Arc::clone(volume),
+                });
             }
         }
-        let key = shared.key_of(self, &prepared, &reaches);
-        if let Some(chosen) = key.as_ref().and_then(|key| shared.chosen.get(key)) {
-            return Ok(chosen.clone());
+        match self.provision(self.missed(chosen), node)? {
+            Ok(provisions) => volumes.dynamic_provisions = provisions,
+            Err(reason) => volumes.reasons.insert(reason),
         }
-        let mut chosen = Chosen::with_capacity(self.open.len());
-        for (delayed, place) in self.open.iter().zip(places) {
-            let is_free = |volume: &Arc<PersistentVolume>| {
-                let mut taken = chosen.iter().flatten();
-                taken.all(|taken| !Arc::ptr_eq(taken, volume))
-            };
-            let search = delayed.search.as_ref().ok().zip(reaches.get(place));
-            let found = search.and_then(|(search, reach)| search.find(&prepared, reach, is_free));
-            chosen.push(found);
-        }
-        if let Some(key) = key {
-            shared.chosen.insert(key, chosen.clone());
-        }
-        Ok(chosen)
+        Ok(volumes)
+    }
+
+    /// Room for the reaches of one node.
+    pub(super) fn no_reaches(&self) -> Vec<LayeredReach<'a>> {
+        let none = std::iter::repeat_with(LayeredReach::default);
+        none.take(self.reaches).collect()
     }
 
     /// What must be provisioned, in order, when these volumes were chosen.
     pub(super) fn missed<'s>(
         &'s self,
-        chosen: &'s Chosen<'a>,
+        chosen: Chosen<'s, 'a>,
     ) -> impl Iterator<Item = ToProvision<'s, 'a>> {
         let selected = self.selected.iter();
         let selected = selected
@@ -371,9 +359,9 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
     }
 
     /// How all these claims are provisioned; the reason if one cannot be.
-    pub(super) fn provision(
-        &self,
-        missed: &[ToProvision<'_, 'a>],
+    pub(super) fn provision<'s>(
+        &'s self,
+        missed: impl IntoIterator<Item = ToProvision<'s, 'a>>,
         node: &Node,
     ) -> Result<Result<Vec<DynamicProvision>, UnfitReason>, FindVolumesError> {
         let labels = node.metadata.labels();
@@ -385,46 +373,6 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
             }
         }
         Ok(Ok(provisions))
-    }
-}
-
-/// The volume that was found for each open claim, in order.
-pub(super) type Chosen<'a> = Vec<Option<&'a Arc<PersistentVolume>>>;
-
-/// What nodes that reach the same volumes share, as far as it takes long to
-/// find.
-#[derive(Default)]
-pub(super) struct Shared<'a> {
-    chosen: HashMap<Vec<usize>, Chosen<'a>>,
-}
-
-impl<'a> Shared<'a> {
-    /// A search among fewer volumes is as fast as finding its answer here.
-    const WORTH_SHARING: usize = 64;
-
-    /// What a node's answer depends on, if the answer is worth sharing.
-    fn key_of<V: ?Sized>(
-        &self,
-        search: &PodSearch<'a, V>,
-        node: &LayeredNode<'_>,
-        reaches: &[LayeredReach<'a>],
-    ) -> Option<Vec<usize>> {
-        if reaches.iter().map(LayeredReach::len).sum::<usize>() < Self::WORTH_SHARING {
-            return None;
-        }
-        let mut key = Vec::new();
-        for reach in reaches {
-            key.extend(reach.addresses());
-            // An end, so that no two lists of reaches read the same.
-            key.push(0);
-        }
-        let searches = search
-            .open
-            .iter()
-            .filter_map(|delayed| delayed.search.as_ref().ok());
-        let reserved = searches.flat_map(|search| search.reserved_reachable(node));
-        key.extend(reserved.map(usize::from));
-        Some(key)
     }
 }
 

@@ -1,6 +1,8 @@
 //! Node affinities, each kept once and evaluated once per node.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::api::{NodeSelector, NodeSelectorOperator, PersistentVolume, names};
 use crate::selector::{CompiledNodeSelector, CompiledTerm};
@@ -14,10 +16,36 @@ impl AffinityId {
     pub(super) const ANYWHERE: AffinityId = AffinityId(u32::MAX);
 }
 
+/// A hash map by the number of an affinity. Nobody outside chooses the numbers,
+/// so that they need no protection from those who would make them collide.
+pub(super) type ByAffinity<T> = HashMap<AffinityId, T, BuildHasherDefault<NumberHasher>>;
+
+/// Spreads a small number over all bits.
+#[derive(Default)]
+pub(super) struct NumberHasher(u64);
+
+impl Hasher for NumberHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        // 2^64 over the golden ratio, odd: no two numbers become one.
+        let spread = u64::from(number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.0 = spread ^ (spread >> 32);
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
+        }
+    }
+}
+
 /// All different node affinities of the volumes in the index.
 #[derive(Debug, Default)]
 pub(super) struct Affinities {
-    entries: Vec<Entry>,
+    entries: Vec<Known>,
     unused: Vec<AffinityId>,
     /// By the text of the written affinity.
     by_text: HashMap<Box<str>, AffinityId>,
@@ -25,11 +53,11 @@ pub(super) struct Affinities {
     by_pair: BTreeMap<Box<str>, HashMap<Box<str>, AffinityId>>,
     /// Key and value of a label to the affinities that a node *can only* match
     /// if it has that label.
-    candidates: BTreeMap<Box<str>, HashMap<Box<str>, Vec<Candidate>>>,
+    candidates: BTreeMap<Box<str>, HashMap<Box<str>, Candidates>>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct Known {
     users: usize,
     compiled: CompiledNodeSelector,
     written: Written,
@@ -62,15 +90,55 @@ pub(super) struct Candidate {
     pub(super) is_certain: bool,
 }
 
+/// The affinities behind one label. Nearly always one, which then needs no
+/// memory of its own.
+#[derive(Debug)]
+enum Candidates {
+    One(Candidate),
+    Many(Vec<Candidate>),
+}
+
+impl Candidates {
+    fn as_slice(&self) -> &[Candidate] {
+        match self {
+            Candidates::One(candidate) => std::slice::from_ref(candidate),
+            Candidates::Many(candidates) => candidates,
+        }
+    }
+
+    fn push(&mut self, candidate: Candidate) {
+        match self {
+            Candidates::One(first) => *self = Candidates::Many(vec![*first, candidate]),
+            Candidates::Many(candidates) => candidates.push(candidate),
+        }
+    }
+
+    /// Takes an affinity out; tells whether none is left.
+    fn remove(&mut self, affinity: AffinityId) -> bool {
+        match self {
+            Candidates::One(candidate) => candidate.affinity == affinity,
+            Candidates::Many(candidates) => {
+                candidates.retain(|candidate| candidate.affinity != affinity);
+                candidates.is_empty()
+            }
+        }
+    }
+}
+
 /// The affinities that a node may match, by its labels; see
 /// [`Affinities::candidates`].
+#[derive(Default)]
 pub(super) struct NodeCandidates<'a> {
-    lists: Vec<&'a [Candidate]>,
+    /// Those of the first label that leads to any: the host name, as a rule,
+    /// and no other.
+    first: &'a [Candidate],
+    more: Vec<&'a [Candidate]>,
 }
 
 impl NodeCandidates<'_> {
     pub(super) fn iter(&self) -> impl Iterator<Item = Candidate> {
-        self.lists.iter().flat_map(|list| list.iter().copied())
+        let more = self.more.iter().copied().flatten();
+        self.first.iter().chain(more).copied()
     }
 }
 
@@ -79,12 +147,13 @@ impl Affinities {
     /// not certain has still to be evaluated with [`Affinities::matches`]; one
     /// may come more than once.
     pub(super) fn candidates(&self, labels: &BTreeMap<String, String>) -> NodeCandidates<'_> {
-        let lists = self.candidates.iter().filter_map(|(key, values)| {
+        let mut lists = self.candidates.iter().filter_map(|(key, values)| {
             let value = labels.get(key.as_ref())?;
-            values.get(value.as_str()).map(Vec::as_slice)
+            values.get(value.as_str()).map(Candidates::as_slice)
         });
         NodeCandidates {
-            lists: lists.collect(),
+            first: lists.next().unwrap_or_default(),
+            more: lists.collect(),
         }
     }
 
@@ -147,16 +216,13 @@ impl Affinities {
         }
         if let Finding::Labels(labels) = entry.finding.clone() {
             for (key, value) in labels {
-                remove_from(&mut self.candidates, &key, &value, |ids| {
-                    ids.retain(|other| other.affinity != id);
-                    ids.is_empty()
-                });
+                remove_from(&mut self.candidates, &key, &value, |ids| ids.remove(id));
             }
         }
         self.unused.push(id);
     }
 
-    fn entry(&self, id: AffinityId) -> Option<&Entry> {
+    fn entry(&self, id: AffinityId) -> Option<&Known> {
         self.entries.get(id.0 as usize)
     }
 
@@ -188,14 +254,20 @@ impl Affinities {
         let finding = finding(&compiled);
         if let Finding::Labels(labels) = &finding {
             for (key, value) in labels {
-                let values = self.candidates.entry(key.clone()).or_default();
-                values.entry(value.clone()).or_default().push(Candidate {
+                let candidate = Candidate {
                     affinity: id,
                     is_certain: matches!(written, Written::Pair(..)),
-                });
+                };
+                let values = self.candidates.entry(key.clone()).or_default();
+                match values.entry(value.clone()) {
+                    Entry::Occupied(mut candidates) => candidates.get_mut().push(candidate),
+                    Entry::Vacant(place) => {
+                        place.insert(Candidates::One(candidate));
+                    }
+                }
             }
         }
-        let entry = Entry {
+        let entry = Known {
             users: 1,
             compiled,
             written,

@@ -1,11 +1,11 @@
 //! Open volumes, grouped by what equality decides.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::affinity::{Affinities, AffinityId, NodeCandidates};
+use super::affinity::{Affinities, AffinityId, ByAffinity, NodeCandidates};
 use super::labels::LabelIndex;
-use super::slot::{Ordered, Request, Slot};
+use super::slot::{AtLeast, Ordered, Request, Slot};
 use crate::api::{AccessMode, PersistentVolume, PersistentVolumeClaim, VolumeMode};
 use crate::matching::AccessModeSet;
 use crate::selector::CompiledLabelSelector;
@@ -25,7 +25,7 @@ pub(super) type Group = BTreeMap<ModesKey, ModesGroup>;
 
 /// A volume's access modes: the known ones as a set, in the order of the
 /// search, and the unknown ones by name.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct ModesKey {
     known: AccessModeSet,
     unknown: BTreeSet<AccessMode>,
@@ -127,18 +127,17 @@ pub(super) struct Reached<'a> {
 }
 
 impl<'a> Reached<'a> {
-    /// The first volume in order among all these that is large enough, satisfies
-    /// the selector, and that the caller accepts.
+    /// The first volume in order among all these that is wanted, and that the
+    /// caller accepts.
     pub(super) fn first(
         reached: &[Reached<'a>],
-        request: Request<'_>,
-        selector: Option<&CompiledLabelSelector>,
+        wanted: Wanted<'_>,
         accepts: impl Fn(&Slot) -> bool,
     ) -> Option<&'a Slot> {
         let groups = reached.chunk_by(|a, b| std::ptr::eq(a.group, b.group));
         let firsts = groups.filter_map(|in_group| {
             let group = in_group.first()?.group;
-            group.first_reached(in_group, request, selector, &accepts)
+            group.first_reached(in_group, wanted, &accepts)
         });
         firsts.min()
     }
@@ -153,12 +152,31 @@ impl<'a> Reached<'a> {
     }
 }
 
+/// Which volumes a search looks for.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    pub(super) request: Request<'a>,
+    pub(super) selector: Option<&'a CompiledLabelSelector>,
+    /// Only those that come after this one.
+    pub(super) after: Option<&'a Slot>,
+}
+
+impl Wanted<'_> {
+    /// Those of a set that are large enough and come late enough.
+    fn among<'s>(&self, slots: &'s Ordered) -> AtLeast<'s, '_> {
+        match self.after {
+            None => slots.at_least(self.request),
+            Some(after) => slots.at_least_after(self.request, after),
+        }
+    }
+}
+
 /// The open volumes that also have the same access modes.
 #[derive(Debug, Default)]
 pub(super) struct ModesGroup {
     all: Ordered,
     /// The same volumes by their node affinity.
-    by_affinity: HashMap<AffinityId, Ordered>,
+    by_affinity: ByAffinity<Ordered>,
     /// Those of the affinities that no label leads to.
     always_evaluated: BTreeSet<AffinityId>,
     /// The same volumes, where they have labels.
@@ -215,15 +233,15 @@ impl ModesGroup {
         );
     }
 
-    /// The first volume in order among those reached in this group that is large
-    /// enough, satisfies the selector, and that the caller accepts.
+    /// The first volume in order among those reached in this group that is
+    /// wanted, and that the caller accepts.
     fn first_reached<'a>(
         &'a self,
         reached: &[Reached<'a>],
-        request: Request<'_>,
-        selector: Option<&CompiledLabelSelector>,
+        wanted: Wanted<'_>,
         accepts: impl Fn(&Slot) -> bool,
     ) -> Option<&'a Slot> {
+        let selector = wanted.selector;
         let by_labels = selector.and_then(|selector| {
             let candidates: usize = reached.iter().map(|reached| reached.volumes.len()).sum();
             (candidates > Self::FEW).then(|| self.labelled.satisfying(selector))?
@@ -236,7 +254,7 @@ impl ModesGroup {
                     |slot: &&Slot| ids.binary_search(&slot.affinity()).is_ok() && accepts(slot);
                 let firsts = labelled.into_iter();
                 firsts
-                    .filter_map(|set| set.at_least(request).find(is_reached))
+                    .filter_map(|set| wanted.among(set).find(is_reached))
                     .min()
             }
             None => {
@@ -244,7 +262,7 @@ impl ModesGroup {
                     (selector.is_none() || satisfies(slot, selector)) && accepts(slot)
                 };
                 let sets = reached.iter();
-                sets.filter_map(|reached| reached.volumes.at_least(request).find(fits))
+                sets.filter_map(|reached| wanted.among(reached.volumes).find(fits))
                     .min()
             }
         }

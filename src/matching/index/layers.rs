@@ -1,6 +1,7 @@
 //! Searches in an index with changed volumes in front of it.
 
 use std::collections::BTreeMap;
+use std::hash::Hash;
 use std::sync::Arc;
 
 use super::VolumeIndex;
@@ -164,35 +165,43 @@ impl<'i> LayeredSearch<'i, '_> {
         node: &LayeredNode<'_>,
         excluded: &[&str],
     ) -> Option<&'i Arc<PersistentVolume>> {
-        self.find(node, &self.reach(node), |volume| {
+        let mut reach = LayeredReach::default();
+        self.reach(node, &mut reach);
+        let found = self.find(node, &reach, None, |volume| {
             excluded.is_empty() || !excluded.contains(&volume.name())
-        })
+        });
+        found.map(|found| found.volume)
     }
 
-    /// The open volumes that may serve the claim and that a node reaches.
-    pub(crate) fn reach(&self, node: &LayeredNode<'_>) -> LayeredReach<'i> {
+    /// Finds the open volumes that may serve the claim and that a node reaches,
+    /// in place of those that were found before.
+    pub(crate) fn reach(&self, node: &LayeredNode<'_>, reach: &mut LayeredReach<'i>) {
+        reach.base.clear();
+        self.base.reach(&node.base, &mut reach.base);
+        reach.fronts.resize_with(self.fronts.len(), Vec::new);
         let fronts = self.fronts.iter().zip(&node.fronts);
-        LayeredReach {
-            base: self.base.reach(&node.base),
-            fronts: fronts.map(|(search, node)| search.reach(node)).collect(),
+        for ((search, node), reached) in fronts.zip(&mut reach.fronts) {
+            reached.clear();
+            search.reach(node, reached);
         }
     }
 
-    /// Whether the two claims reach the same open volumes on every node.
-    pub(crate) fn reaches_the_same(&self, other: &LayeredSearch<'_, '_>) -> bool {
-        let mut fronts = self.fronts.iter().zip(&other.fronts);
-        self.base.reaches_the_same(&other.base)
-            && fronts.all(|(front, other)| front.reaches_the_same(other))
+    /// Equal for two claims that reach the same open volumes on every node.
+    pub(crate) fn reach_key(&self) -> impl Hash + Eq + use<> {
+        let searches = self.searches();
+        let keys = searches.map(|(_, search)| search.reach_key());
+        keys.collect::<Vec<_>>()
     }
 
     /// The volume for the claim among those reached on the node that the caller
-    /// accepts.
+    /// accepts. Open volumes are looked at from the one after this on.
     pub(crate) fn find(
         &self,
         node: &LayeredNode<'_>,
         reach: &LayeredReach<'i>,
+        after: Option<Found<'i>>,
         accepts: impl Fn(&Arc<PersistentVolume>) -> bool,
-    ) -> Option<&'i Arc<PersistentVolume>> {
+    ) -> Option<Found<'i>> {
         let accepts_at = |depth: usize| {
             let accepts = &accepts;
             move |volume: &Arc<PersistentVolume>| {
@@ -204,14 +213,24 @@ impl<'i> LayeredSearch<'i, '_> {
             .searches()
             .filter_map(|(depth, search)| search.reserved(labels, accepts_at(depth)));
         if let Some((volume, is_reachable)) = reserved.min_by_key(|(volume, _)| volume.name()) {
-            return is_reachable.then_some(volume);
+            return is_reachable.then_some(Found {
+                volume,
+                place: None,
+            });
         }
+        let after = after.and_then(|found| found.place);
         let reached = std::iter::once(&reach.base).chain(&reach.fronts);
         let firsts = self
             .searches()
             .zip(reached)
-            .filter_map(|((depth, search), reached)| search.first_open(reached, accepts_at(depth)));
-        firsts.min().and_then(Slot::volume)
+            .filter_map(|((depth, search), reached)| {
+                search.first_open(reached, after, accepts_at(depth))
+            });
+        let first = firsts.min()?;
+        Some(Found {
+            volume: first.volume()?,
+            place: Some(first),
+        })
     }
 
     /// Whether a node reaches each of the volumes that are taken before all open
@@ -227,8 +246,24 @@ impl<'i> LayeredSearch<'i, '_> {
     }
 }
 
+/// A volume that was found for a claim.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found<'i> {
+    pub(crate) volume: &'i Arc<PersistentVolume>,
+    /// Its place in the order of open volumes; `None` if it is reserved for the
+    /// claim.
+    place: Option<&'i Slot>,
+}
+
+impl Found<'_> {
+    /// Whether the volume is reserved for the claim, not open.
+    pub(crate) fn is_reserved(&self) -> bool {
+        self.place.is_none()
+    }
+}
+
 /// The open volumes that a node reaches.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct LayeredReach<'i> {
     base: Vec<Reached<'i>>,
     fronts: Vec<Vec<Reached<'i>>>,

@@ -8,7 +8,7 @@ mod names;
 mod query;
 mod slot;
 
-pub(crate) use layers::LayeredReach;
+pub(crate) use layers::{Found, LayeredReach};
 pub use layers::{LayeredNode, LayeredSearch, VolumeLayers};
 pub use query::{ClaimSearch, NodeLabels};
 

@@ -3,11 +3,11 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::Arc;
 
 use super::VolumeIndex;
-use super::group::{Group, ModesKey, Node, Reached};
+use super::group::{Group, ModesKey, Node, Reached, Wanted};
 use super::names::VolumesByName;
 use super::slot::{Request, Slot};
 use crate::api::{PersistentVolume, PersistentVolumeClaim};
@@ -139,7 +139,11 @@ impl<'i, 'c> ClaimSearch<'i, 'c> {
         };
         match self.reserved(node.node.labels, is_free) {
             Some((volume, is_reachable)) => is_reachable.then_some(volume),
-            None => self.first_open(&self.reach(node), is_free)?.volume(),
+            None => {
+                let mut reached = Vec::new();
+                self.reach(node, &mut reached);
+                self.first_open(&reached, None, is_free)?.volume()
+            }
         }
     }
 
@@ -165,8 +169,8 @@ impl<'i, 'c> ClaimSearch<'i, 'c> {
         reserved.map(|reserved| reserved.is_reachable(labels))
     }
 
-    /// The open volumes that may serve the claim and that a node reaches.
-    pub(super) fn reach(&self, node: &NodeLabels<'_>) -> Vec<Reached<'i>> {
+    /// Adds the open volumes that may serve the claim and that a node reaches.
+    pub(super) fn reach(&self, node: &NodeLabels<'_>, reached: &mut Vec<Reached<'i>>) {
         // Numbers of affinities mean nothing in another index.
         let own;
         let node = if std::ptr::eq(node.node.affinities, &self.index.affinities) {
@@ -175,32 +179,34 @@ impl<'i, 'c> ClaimSearch<'i, 'c> {
             own = self.index.node(node.node.labels);
             &own.node
         };
-        let mut reached = Vec::new();
         for (modes, group) in self.open.into_iter().flatten() {
             if modes.contains(&self.modes) {
-                group.reach(node, &mut reached);
+                group.reach(node, reached);
             }
         }
-        reached
     }
 
-    /// Whether the two claims reach the same open volumes on every node.
-    pub(super) fn reaches_the_same(&self, other: &ClaimSearch<'_, '_>) -> bool {
-        let same_group = match (self.open, other.open) {
-            (Some(group), Some(other)) => std::ptr::eq(group, other),
-            (group, other) => group.is_none() && other.is_none(),
-        };
-        same_group && self.modes == other.modes
+    /// Equal for two claims that reach the same open volumes on every node.
+    pub(super) fn reach_key(&self) -> impl Hash + Eq + use<> {
+        let group = self.open.map(|group| std::ptr::from_ref(group).addr());
+        (group, self.modes.clone())
     }
 
-    /// The first open volume in order that fits and that the caller accepts.
+    /// The first open volume in order, after this one, that fits and that the
+    /// caller accepts.
     pub(super) fn first_open(
         &self,
         reached: &[Reached<'i>],
+        after: Option<&Slot>,
         accepts: impl Fn(&Arc<PersistentVolume>) -> bool,
     ) -> Option<&'i Slot> {
+        let wanted = Wanted {
+            request: self.request,
+            selector: self.selector.as_ref(),
+            after,
+        };
         let accepts = |slot: &Slot| slot.volume().is_some_and(&accepts);
-        Reached::first(reached, self.request, self.selector.as_ref(), accepts)
+        Reached::first(reached, wanted, accepts)
     }
 }
 

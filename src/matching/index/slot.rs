@@ -3,6 +3,7 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, btree_set};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use super::affinity::AffinityId;
@@ -140,12 +141,39 @@ impl Default for Ordered {
 impl Ordered {
     const MOST_OF_FEW: usize = 64;
 
+    /// The volumes that are at least as large as the request and come after
+    /// this one, in order.
+    pub(super) fn at_least_after<'a, 'r>(
+        &'a self,
+        request: Request<'r>,
+        after: &Slot,
+    ) -> AtLeast<'a, 'r> {
+        let slots = match self {
+            Ordered::Few(slots) => {
+                let is_before = |slot: &Slot| slot.size.units < request.size.units || slot <= after;
+                let start = slots.partition_point(is_before);
+                Slots::Few(slots.get(start..).unwrap_or_default().iter())
+            }
+            Ordered::Many(slots) => {
+                let probe = Slot::probe(request.size);
+                Slots::Many(match *after < probe {
+                    true => slots.range(probe..),
+                    false => slots.range((Bound::Excluded(after), Bound::Unbounded)),
+                })
+            }
+        };
+        AtLeast { slots, request }
+    }
+
     /// The volumes that are at least as large as the request, in order.
     pub(super) fn at_least<'a, 'r>(&'a self, request: Request<'r>) -> AtLeast<'a, 'r> {
         let slots = match self {
             Ordered::Few(slots) => {
                 let units = request.size.units;
-                let start = slots.partition_point(|slot| slot.size.units < units);
+                // Halving would wait for memory at each step; the processor
+                // fetches all that a count needs at once.
+                let start = slots.iter().filter(|slot| slot.size.units < units);
+                let start = start.count();
                 Slots::Few(slots.get(start..).unwrap_or_default().iter())
             }
             Ordered::Many(slots) => Slots::Many(slots.range(Slot::probe(request.size)..)),

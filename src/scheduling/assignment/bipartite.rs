@@ -36,8 +36,7 @@ const FREE: usize = usize::MAX;
 /// base in the order of their ranks, the pairs the first in `order`.
 ///
 /// # Cost
-/// With n claims and m pairs that fit, and at most n volumes for each claim:
-/// O(n² m), in practice near n m, and O(m) memory.
+/// With n claims and m pairs that fit: O(n m) time and O(m) memory.
 pub(super) fn assign(
     candidates: &[Vec<usize>],
     volumes: usize,
@@ -46,8 +45,9 @@ pub(super) fn assign(
 ) -> Vec<Option<usize>> {
     // The claims: each is added if the earlier ones keep a volume.
     let mut by_claim = Pairing::new(candidates.len(), volumes);
+    let mut pairs = 0;
     for &claim in worth {
-        by_claim.augment(claim, candidates);
+        pairs += usize::from(by_claim.augment(claim, candidates));
     }
     // The volumes, among those claims: the same search from the other side.
     let mut claims_of = vec![Vec::new(); volumes];
@@ -62,25 +62,21 @@ pub(super) fn assign(
     }
     let mut by_volume = Pairing::new(volumes, candidates.len());
     for rank in 0..volumes {
-        by_volume.augment(rank, &claims_of);
+        if pairs == 0 {
+            break;
+        }
+        pairs -= usize::from(by_volume.augment(rank, &claims_of));
     }
     // The pairs: every claim in turn moves to its smallest volume, if those
     // that have not chosen yet can make way.
     let mut pairing = by_volume.reversed();
-    let mut has_chosen = vec![false; candidates.len()];
+    let mut may_move = vec![true; candidates.len()];
     for &claim in order {
-        let Some(current) = pairing.right_of(claim) else {
-            continue;
-        };
-        let smaller = candidates.get(claim).into_iter().flatten().copied();
-        for rank in smaller.take_while(|&rank| rank < current) {
-            if pairing.moves(claim, rank, candidates, &has_chosen) {
-                break;
-            }
+        if let Some(may_move) = may_move.get_mut(claim) {
+            *may_move = false;
         }
-        if let Some(chosen) = has_chosen.get_mut(claim) {
-            *chosen = true;
-        }
+        let ranks = candidates.get(claim).map_or(&[][..], Vec::as_slice);
+        pairing.improve(claim, ranks, &claims_of, &may_move);
     }
     (0..candidates.len())
         .map(|claim| pairing.right_of(claim))
@@ -103,63 +99,17 @@ impl Pairing {
             right: vec![FREE; left],
             left: vec![FREE; right],
             visited: vec![0; right],
-            round: 0,
+            round: 1,
         }
     }
 
     /// Adds a place on the left, if those that are paired can stay so. Such a
     /// search never leaves a paired place without partner, on either side.
+    ///
+    /// Depth first, without recursion: the path on which partners are exchanged
+    /// can be long. Where a search finds no way, nor do the next ones until one
+    /// succeeds: so all searches between two that succeed visit a place once.
     fn augment(&mut self, start: usize, edges: &[Vec<usize>]) -> bool {
-        self.search(start, edges, &|_| true, |pairing, right| {
-            pairing.left.get(right) == Some(&FREE)
-        })
-    }
-
-    /// Moves a place on the left to a smaller partner, which is paired too, so
-    /// that all keep one: what it leaves goes to somebody else.
-    fn moves(&mut self, left: usize, to: usize, edges: &[Vec<usize>], has_chosen: &[bool]) -> bool {
-        let may_move = |left: usize| has_chosen.get(left) == Some(&false);
-        let (Some(from), Some(other)) = (self.right_of(left), self.left_of(to)) else {
-            return false;
-        };
-        if !may_move(other) {
-            return false;
-        }
-        // The other one searches a way to what is left behind, without the
-        // place that is taken.
-        self.round += 1;
-        let round = self.round;
-        if let Some(visited) = self.visited.get_mut(to) {
-            *visited = round;
-        }
-        let is_allowed = |claim: usize| claim != left && may_move(claim);
-        let found = self.search_on(other, edges, &is_allowed, |_, right| right == from);
-        if found {
-            self.pair(left, to);
-        }
-        found
-    }
-
-    fn search(
-        &mut self,
-        start: usize,
-        edges: &[Vec<usize>],
-        may_move: &dyn Fn(usize) -> bool,
-        is_goal: impl Fn(&Self, usize) -> bool,
-    ) -> bool {
-        self.round += 1;
-        self.search_on(start, edges, may_move, is_goal)
-    }
-
-    /// A path from the left to a goal on the right, on which partners are
-    /// exchanged. Depth first, without recursion: paths can be long.
-    fn search_on(
-        &mut self,
-        start: usize,
-        edges: &[Vec<usize>],
-        may_move: &dyn Fn(usize) -> bool,
-        is_goal: impl Fn(&Self, usize) -> bool,
-    ) -> bool {
         // A place on the left, how many of its edges were tried, and by which
         // place on the right it goes on.
         let mut path = vec![(start, 0_usize, FREE)];
@@ -178,18 +128,75 @@ impl Pairing {
             }
             *visited = self.round;
             *via = right;
-            if is_goal(self, right) {
-                for (left, _, right) in path {
-                    self.pair(left, right);
-                }
-                return true;
-            }
             match self.left_of(right) {
-                Some(next) if may_move(next) => path.push((next, 0, FREE)),
-                _ => {}
+                Some(next) => path.push((next, 0, FREE)),
+                None => {
+                    for (left, _, right) in path {
+                        self.pair(left, right);
+                    }
+                    self.round += 1;
+                    return true;
+                }
             }
         }
         false
+    }
+
+    /// Moves a place on the left to the first of these partners, if those that
+    /// may move can arrange themselves so that all keep one: what it leaves goes
+    /// to somebody else.
+    ///
+    /// `holders` holds for each place on the right those on the left that it
+    /// could be paired with.
+    fn improve(
+        &mut self,
+        left: usize,
+        partners: &[usize],
+        holders: &[Vec<usize>],
+        may_move: &[bool],
+    ) {
+        let Some(current) = self.right_of(left) else {
+            return;
+        };
+        let movable = |place: usize| may_move.get(place) == Some(&true);
+        let smaller = partners.iter().copied();
+        let mut smaller = smaller.take_while(|&right| right < current);
+        if !smaller.any(|right| self.left_of(right).is_some_and(movable)) {
+            return;
+        }
+        // From the place that is left behind backwards: where its partner can
+        // go when it must leave each place on the right.
+        let mut goes_to = vec![FREE; self.left.len()];
+        let mut reached = vec![current];
+        while let Some(free) = reached.pop() {
+            let takers = holders.get(free).into_iter().flatten().copied();
+            for taker in takers.filter(|&taker| movable(taker)) {
+                let Some(leaves) = self.right_of(taker) else {
+                    continue;
+                };
+                match goes_to.get_mut(leaves) {
+                    Some(next) if *next == FREE && leaves != current => {
+                        *next = free;
+                        reached.push(leaves);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let next = |right: usize| goes_to.get(right).copied().filter(|&next| next != FREE);
+        let smaller = partners.iter().copied();
+        let mut smaller = smaller.take_while(|&right| right < current);
+        let Some(wanted) = smaller.find(|&right| next(right).is_some()) else {
+            return;
+        };
+        let (mut comes, mut right) = (left, wanted);
+        while let Some(goes) = self.left_of(right) {
+            self.pair(comes, right);
+            let Some(next) = next(right) else {
+                break;
+            };
+            (comes, right) = (goes, next);
+        }
     }
 
     fn pair(&mut self, left: usize, right: usize) {
@@ -202,7 +209,7 @@ impl Pairing {
     fn reversed(self) -> Pairing {
         Pairing {
             visited: vec![0; self.right.len()],
-            round: 0,
+            round: 1,
             right: self.left,
             left: self.right,
         }

@@ -8,13 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use self::pack::Room;
+use super::batch::{Greedy, reach};
 use super::search::{DelayedClaim, ToProvision};
 use super::{
     DynamicProvision, FindVolumesError, PodClaims, PodSearch, PodVolumes, StaticBinding,
     UnfitReason,
 };
 use crate::api::{Node, PersistentVolume, PersistentVolumeClaim};
-use crate::matching::LayeredNode;
+use crate::matching::{LayeredNode, LayeredReach};
 use crate::quantity::Quantity;
 use crate::view::SchedulingView;
 
@@ -69,10 +70,11 @@ pub enum PoolRoom {
 /// The node has no answer: see [`FindVolumesError`].
 ///
 /// # Cost
-/// With n delayed claims: n² searches in the index, each past up to n volumes,
-/// then polynomial in n alone, however many volumes there are. If several pools of a class serve the
-/// node, arranging claims in them is bounded: beyond six claims in six pools an
-/// arrangement can be missed.
+/// With n delayed claims: n² steps in the index, then at most n³ in n alone,
+/// however many volumes there are. It is bounded: of a pod with more than 256
+/// delayed claims each gets its volume as upstream gives it, smallest claim
+/// first. If several pools of a class serve the node, arranging claims in them
+/// is bounded too: beyond six claims in six pools an arrangement can be missed.
 ///
 /// [`find_pod_volumes`]: super::find_pod_volumes
 ///
@@ -119,6 +121,10 @@ pub fn assign_pod_volumes<V: SchedulingView + ?Sized>(
     PodSearch::new(claims, view, attributes_classes).assign_on_node(node, room)
 }
 
+/// More claims than this are not arranged: with them an arrangement could take
+/// seconds for each node.
+const MOST_TOGETHER: usize = 256;
+
 // Why the answer is right. `bipartite` finds, for the graph of claims and
 // volumes that fit: the most claims with a volume, of such sets of claims the
 // one that comes first in the order of worth, and the smallest volumes.
@@ -161,9 +167,15 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
             volumes.reasons.insert(UnfitReason::NoVolume);
             return Ok(volumes);
         }
+        if let Some(error) = &self.failure {
+            return Err(error.clone().into());
+        }
         let prepared = self.layers.node(node.metadata.labels());
         let open = self.open_once();
-        let chosen = self.choose(&open, &prepared)?;
+        let chosen = match open.len() <= MOST_TOGETHER {
+            true => self.choose(&open, &prepared),
+            false => self.choose_apart(&open, &prepared),
+        };
         let mut missed = self.selected_once();
         for (delayed, volume) in open.into_iter().zip(chosen) {
             match volume {
@@ -204,7 +216,7 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
         &self,
         open: &[&DelayedClaim<'a>],
         node: &LayeredNode<'_>,
-    ) -> Result<Vec<Option<&'a Arc<PersistentVolume>>>, FindVolumesError> {
+    ) -> Vec<Option<&'a Arc<PersistentVolume>>> {
         let mut of_class: BTreeMap<usize, usize> = BTreeMap::new();
         for delayed in open {
             *of_class.entry(delayed.class).or_default() += 1;
@@ -212,7 +224,7 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
         let mut fitting = Vec::with_capacity(open.len());
         for delayed in open {
             let enough = of_class.get(&delayed.class).copied().unwrap_or(0);
-            fitting.push(delayed.fitting(node, enough)?);
+            fitting.push(delayed.fitting(node, enough));
         }
         let volumes: BTreeSet<_> = fitting.iter().flatten().copied().map(Ranked).collect();
         let volumes: Vec<_> = volumes.into_iter().map(|Ranked(volume)| volume).collect();
@@ -239,7 +251,22 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
         });
         let chosen = bipartite::assign(&candidates, volumes.len(), &worth, &order);
         let volume_of = |rank: Option<usize>| volumes.get(rank?).copied();
-        Ok(chosen.into_iter().map(volume_of).collect())
+        chosen.into_iter().map(volume_of).collect()
+    }
+
+    /// The volume for each open claim if there are too many to look at them all
+    /// at once.
+    fn choose_apart(
+        &self,
+        open: &[&DelayedClaim<'a>],
+        node: &LayeredNode<'_>,
+    ) -> Vec<Option<&'a Arc<PersistentVolume>>> {
+        let mut reaches = self.no_reaches();
+        reach(self, node, &mut reaches);
+        let mut chosen = Vec::with_capacity(open.len());
+        let open = open.iter().copied();
+        Greedy::default().choose(open, node, &reaches, &mut chosen);
+        chosen
     }
 
     /// How all these claims are provisioned; the reason if they cannot be.
@@ -249,7 +276,7 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
         node: &Node,
         room: PoolRoom,
     ) -> Result<Result<Vec<DynamicProvision>, UnfitReason>, FindVolumesError> {
-        let mut provisions = match self.provision(missed, node)? {
+        let mut provisions = match self.provision(missed.iter().copied(), node)? {
             Ok(provisions) => provisions,
             Err(reason) => return Ok(Err(reason)),
         };
@@ -299,25 +326,22 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
 impl<'a> DelayedClaim<'a> {
     /// The smallest volumes that fit, at most so many; a volume that is reserved
     /// for the claim stands alone.
-    fn fitting(
-        &self,
-        node: &LayeredNode<'_>,
-        enough: usize,
-    ) -> Result<Vec<&'a Arc<PersistentVolume>>, FindVolumesError> {
-        let search = self.search.as_ref().map_err(Clone::clone)?;
-        let mut names = Vec::new();
+    fn fitting(&self, node: &LayeredNode<'_>, enough: usize) -> Vec<&'a Arc<PersistentVolume>> {
+        let mut reach = LayeredReach::default();
+        self.search.reach(node, &mut reach);
         let mut fitting = Vec::new();
+        let mut last = None;
         while fitting.len() < enough {
-            let Some(volume) = search.on_node(node, &names) else {
+            let Some(found) = self.search.find(node, &reach, last, |_| true) else {
                 break;
             };
-            fitting.push(volume);
-            names.push(volume.name());
-            if volume.claim_ref().is_some() {
+            fitting.push(found.volume);
+            if found.is_reserved() {
                 break;
             }
+            last = Some(found);
         }
-        Ok(fitting)
+        fitting
     }
 
     /// How much a claim should rather have a volume than be provisioned: the

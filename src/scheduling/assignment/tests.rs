@@ -248,3 +248,29 @@ fn sizes_beyond_all_bounds_are_compared_exactly() {
         "c=pv-3 b=pv-2 a=pv-1"
     );
 }
+
+/// A pod whose small claims all choose before a choosy one, and volumes for all
+/// of them that the smallest first does not find.
+fn crowd(size: usize) -> PodVolumes {
+    let mut objects = vec![
+        choosy("choosy", "local", "10Gi"),
+        labelled("pv", "local", "10Gi"),
+    ];
+    let mut names = vec!["choosy".to_owned()];
+    for place in 1..size {
+        let name = format!("c{place:03}");
+        objects.push(claim(&name, "local", "5Gi"));
+        objects.push(volume(&format!("pv-{place:03}"), "local", "20Gi"));
+        names.push(name);
+    }
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    better(&world(&objects), &names)
+}
+
+#[test]
+fn as_many_as_256_claims_are_arranged_and_more_are_served_one_by_one() {
+    assert!(crowd(256).fits());
+    let apart = crowd(257);
+    assert_eq!(reasons(&apart), [UnfitReason::NoVolume]);
+    assert_eq!(apart.static_bindings.len(), 256);
+}
