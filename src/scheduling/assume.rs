@@ -271,3 +271,6 @@ fn write(write: Write) -> Step {
         on_failure: OnFailure::Stop(WriteContext::Plain),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -23,8 +23,8 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
     /// stops there.
     ///
     /// # Cost
-    /// Above that of the search: linear in the number of volumes for each claim
-    /// without a match, and in the number of its class's capacity pools.
+    /// Above that of the search: linear in the number of capacity pools for each
+    /// claim without room; and once in the number of volumes for each class.
     ///
     /// ```
     /// use pvbind::api::{Node, Pod, read_objects};
@@ -74,7 +74,7 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
                 claim: ClaimKey::of(missed.claim),
                 candidates: missed
                     .was_searched
-                    .then(|| self.candidates(missed.claim).len()),
+                    .then(|| missed.class.candidates(&self.layers)),
                 refusal: self.refusal(&missed, labels)?,
             })
         }));
@@ -164,3 +164,6 @@ impl Pool {
 fn owned(terms: Vec<TermOutcome<'_>>) -> Vec<TermOutcome<'static>> {
     terms.into_iter().map(TermOutcome::into_owned).collect()
 }
+
+#[cfg(test)]
+mod tests;

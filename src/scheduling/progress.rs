@@ -312,3 +312,6 @@ fn check_reachable(volume: &PersistentVolume, node: &Node) -> Result<(), Resched
         terms: terms.map(TermOutcome::into_owned).collect(),
     })
 }
+
+#[cfg(test)]
+mod tests;

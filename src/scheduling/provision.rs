@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use super::pools::Pools;
 use super::{DynamicProvision, FindVolumesError, UnfitReason};
 use crate::api::{ClaimKey, PersistentVolumeClaim, StorageClass, names};
+use crate::matching::VolumeLayers;
 use crate::selector::CompiledTopology;
 use crate::view::{Held, SchedulingView};
 
@@ -13,6 +14,7 @@ use crate::view::{Held, SchedulingView};
 pub(super) struct ProvisionClass<'a> {
     pub(super) name: String,
     prepared: OnceLock<Option<Prepared<'a>>>,
+    candidates: OnceLock<usize>,
 }
 
 pub(super) struct Prepared<'a> {
@@ -27,7 +29,14 @@ impl<'a> ProvisionClass<'a> {
         ProvisionClass {
             name: name.to_owned(),
             prepared: OnceLock::new(),
+            candidates: OnceLock::new(),
         }
+    }
+
+    /// How many volumes the class has.
+    pub(super) fn candidates(&self, volumes: &VolumeLayers<'_>) -> usize {
+        let count = || volumes.of_class(&self.name).len();
+        *self.candidates.get_or_init(count)
     }
 
     /// The class with what is checked on each node; `None` if it does not

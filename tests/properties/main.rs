@@ -22,14 +22,12 @@
 //!   assignment whenever trying all does, at the same cost; it fits where the
 //!   faithful one does; another open volume never makes a node unfit for it; no
 //!   volume is given away twice; one node, many nodes and the plain form agree.
+//! - `assume`: whatever is assumed, observed, deleted and reverted in whatever
+//!   order, the layered view says what a simple model says, also in searches.
 //! - `scheduling`: many nodes equal one node equal the plain form, also with
 //!   assumed objects in front; a volume is never given to two claims; obstacles
 //!   explain the reasons; reverting restores the view; another node or open
 //!   volume makes no node unfit.
-//! - `assignment`: the policy that chooses a pod's volumes together finds an
-//!   assignment whenever trying all does, at the same cost; it fits where the
-//!   faithful one does; another open volume never makes a node unfit for it; no
-//!   volume is given away twice; one node, many nodes and the plain form agree.
 //!
 //! To add a part: its module below, its lines here, its inputs in a file of its
 //! own or, if others can use them, in `generators`.
@@ -42,6 +40,7 @@
 )]
 
 mod assignment;
+mod assume;
 mod controller;
 #[path = "../support/exact.rs"]
 #[allow(dead_code, reason = "other tests use the rest of it")]
