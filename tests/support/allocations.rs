@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(crate) struct Counting;
 
 static BYTES: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
     static COUNT: Cell<usize> = const { Cell::new(0) };
@@ -21,6 +22,15 @@ thread_local! {
 /// The bytes that are in use, by all threads.
 pub(crate) fn bytes_in_use() -> usize {
     BYTES.load(Ordering::Relaxed)
+}
+
+/// The most bytes that were in use while it did something, by all threads and
+/// beyond those in use before. Its result counts.
+pub(crate) fn peak_of<T>(work: impl FnOnce() -> T) -> (T, usize) {
+    let before = bytes_in_use();
+    PEAK.store(before, Ordering::Relaxed);
+    let result = work();
+    (result, PEAK.load(Ordering::Relaxed) - before)
 }
 
 /// How often this thread allocates while it does something.
@@ -35,7 +45,8 @@ pub(crate) fn allocations_of<T>(work: impl FnOnce() -> T) -> usize {
 // SAFETY: every call goes on to the system's allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        BYTES.fetch_add(layout.size(), Ordering::Relaxed);
+        let before = BYTES.fetch_add(layout.size(), Ordering::Relaxed);
+        PEAK.fetch_max(before + layout.size(), Ordering::Relaxed);
         COUNT.set(COUNT.get() + 1);
         unsafe { System.alloc(layout) }
     }
