@@ -7,11 +7,15 @@
 //! cargo run --example schedule -- examples/clusters/scheduled.json
 //! cargo run --example schedule -- examples/clusters/scheduled.json --pod default/local-pod-huge
 //! cargo run --example schedule -- examples/clusters/scheduled.json --what-if 2 --node node-b
+//! cargo run --example schedule -- examples/clusters/pending.json -o json
 //! ```
 //!
 //! Volumes are the reason, and the pod's own node selector and required node
 //! affinity. What else a scheduler looks at, such as taints, CPU and memory, is
-//! not.
+//! not; how many nodes are cordoned or have taints is said beside.
+//!
+//! In a cluster of more than ten nodes those with the same verdict stand
+//! together, and the facts are told of one of them; `--all` tells each.
 //!
 //! Exit codes: 0 when all input was read, 2 when some could not be, or when
 //! the pod or node asked for is not there.
@@ -20,19 +24,26 @@
     reason = "rows and pairs have their length by construction"
 )]
 
+mod cluster;
 #[path = "../common/input.rs"]
 mod input;
+mod json;
 mod place;
+#[path = "../common/printable.rs"]
+mod printable;
+mod report;
 mod text;
 mod what_if;
 
-use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::Parser;
-use pvbind::api::{Pod, read_objects};
-use pvbind::view::{Applied, Snapshot};
+use clap::{Parser, ValueEnum};
+use pvbind::api::Pod;
+
+use crate::cluster::Cluster;
+use crate::printable::printable;
+use crate::report::{Report, WhatIf};
 
 /// Say for every pending pod which nodes its volumes allow, and why not the others
 #[derive(Parser)]
@@ -53,6 +64,20 @@ struct Arguments {
     /// The node to copy; by default the first that volumes are pinned to, else the first
     #[arg(long, value_name = "NAME", requires = "what_if")]
     node: Option<String>,
+    /// Tell each node by itself, however many there are
+    #[arg(long)]
+    all: bool,
+    /// How to print
+    #[arg(short, long, value_enum, default_value_t = Output::Text)]
+    output: Output,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Output {
+    /// For people
+    Text,
+    /// For programs
+    Json,
 }
 
 fn main() -> ExitCode {
@@ -60,72 +85,44 @@ fn main() -> ExitCode {
     match run(&arguments) {
         Ok(output) => print(&output),
         Err(message) => {
-            eprintln!("schedule: {message}");
+            // One line, whatever the input held.
+            eprintln!("schedule: {}", printable(&message, 1000));
             ExitCode::from(2)
         }
     }
 }
 
 fn run(arguments: &Arguments) -> Result<String, String> {
-    let snapshot = read(&arguments.files)?;
+    let cluster = Cluster::read(&arguments.files)?;
+    let snapshot = &cluster.snapshot;
     let pods = match &arguments.pod {
-        Some(key) => vec![pod(&snapshot, key)?],
-        None => pending(&snapshot),
+        Some(key) => vec![cluster.pod(key)?],
+        None => cluster.pending(),
     };
-    let mut output = String::new();
-    if pods.is_empty() {
-        output.push_str("no pod is pending\n");
-    }
-    for pod in &pods {
-        let verdict = place::verdict(pod, &snapshot, arguments.together);
-        output.push_str(&text::verdict(pod, &verdict));
-    }
-    if let Some(copies) = arguments.what_if {
-        let addition = what_if::copies(&snapshot, arguments.node.as_deref(), copies)?;
-        let before = place::one_after_another(&pods, &snapshot, arguments.together);
-        let larger = addition.added_to(&snapshot);
-        let after = place::one_after_another(&pods, &larger, arguments.together);
-        output.push_str(&text::what_if(&addition, &pods, &before, &after));
-    }
-    Ok(output)
-}
-
-fn read(files: &[String]) -> Result<Snapshot, String> {
-    if files.iter().filter(|file| *file == "-").count() > 1 {
-        return Err("standard input (`-`) is named twice".to_owned());
-    }
-    let mut snapshot = Snapshot::new();
-    let mut seen = BTreeSet::new();
-    for file in files {
-        let (place, text) = input::read_text(file)?;
-        let objects = read_objects(&text).map_err(|error| format!("{place}: {error}"))?;
-        for object in objects {
-            let kind = object.kind().unwrap_or_default().to_owned();
-            let key = object.metadata().map(|metadata| metadata.key());
-            let key = key.unwrap_or_default();
-            if snapshot.apply_object(object) == Applied::OtherKind {
-                continue;
-            }
-            if !seen.insert((kind.clone(), key.clone())) {
-                return Err(format!("{place}: {kind} `{key}` was given twice"));
-            }
+    let what_if = match arguments.what_if {
+        None => None,
+        Some(copies) => {
+            let addition = what_if::copies(snapshot, arguments.node.as_deref(), copies)?;
+            let larger = addition.added_to(snapshot);
+            Some(WhatIf {
+                before: place::one_after_another(&pods, snapshot, arguments.together),
+                after: place::one_after_another(&pods, &larger, arguments.together),
+                addition,
+            })
         }
-    }
-    Ok(snapshot)
-}
-
-fn pod(snapshot: &Snapshot, key: &str) -> Result<Arc<Pod>, String> {
-    let found = snapshot.pods().find(|pod| pod.metadata.key() == key);
-    found
-        .cloned()
-        .ok_or_else(|| format!("there is no pod `{key}` (pods are named NAMESPACE/NAME)"))
-}
-
-/// The pods that no node was found for, by namespace and name.
-fn pending(snapshot: &Snapshot) -> Vec<Arc<Pod>> {
-    let pods = snapshot.pods();
-    let is_pending = |pod: &&Arc<Pod>| pod.node_name().is_empty() && !pod.is_finished();
-    pods.filter(is_pending).cloned().collect()
+    };
+    let verdict = |pod: Arc<Pod>| {
+        let verdict = place::verdict(&pod, snapshot, arguments.together, arguments.all);
+        (pod, verdict)
+    };
+    let report = Report {
+        pods: pods.into_iter().map(verdict).collect(),
+        what_if,
+    };
+    Ok(match arguments.output {
+        Output::Text => text::render(&cluster, &report),
+        Output::Json => json::render(&cluster, &report),
+    })
 }
 
 /// Prints the output. A reader that has seen enough (`| head`) is no failure.

@@ -1,15 +1,22 @@
 //! Where pods can go.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pvbind::api::{Node, NodeSelector, PersistentVolumeClaim, Pod};
 use pvbind::scheduling::{
-    AccessConflict, Assumptions, PodClaims, PodSearch, PodVolumes, PoolRoom, ScoreShape,
+    AccessConflict, Assumptions, Obstacle, PodClaims, PodSearch, PodVolumes, PoolRoom, ScoreShape,
     check_access, pre_filter, utilization_score, wasted_bytes,
 };
 use pvbind::selector::node_selector_matches;
-use pvbind::view::{SchedulingView, Snapshot};
+use pvbind::view::{ClusterView as _, SchedulingView, Snapshot};
+
+/// A node that was found for a pod, with its volumes there.
+pub type Place = Option<(String, PodVolumes)>;
+
+/// Up to so many nodes are told one by one.
+const FEW_NODES: usize = 10;
 
 /// What becomes of a pod.
 pub enum Verdict {
@@ -17,11 +24,20 @@ pub enum Verdict {
     Refused(String),
     /// The pod uses no claims.
     NoClaims,
-    /// An answer for each node, by name.
-    Nodes(Vec<(Arc<Node>, NodeVerdict)>),
+    /// What becomes of it on the nodes, first those that will do.
+    Nodes(Vec<Group>),
+}
+
+/// Nodes with the same verdict, by name.
+pub struct Group {
+    pub nodes: Vec<String>,
+    pub verdict: NodeVerdict,
+    /// What stands in the way on the first of these nodes.
+    pub obstacles: Vec<Obstacle>,
 }
 
 /// What becomes of a pod on a node.
+#[derive(PartialEq)]
 pub enum NodeVerdict {
     Fits {
         volumes: PodVolumes,
@@ -29,68 +45,124 @@ pub enum NodeVerdict {
         /// Pods in the way of ReadWriteOnce, which no scheduler looks at.
         advice: Vec<AccessConflict>,
     },
-    /// The reasons, and the facts behind them.
-    Unfit(Vec<String>, Vec<String>),
+    /// The reasons.
+    Unfit(Vec<String>),
 }
 
-pub fn verdict(pod: &Pod, snapshot: &Snapshot, together: bool) -> Verdict {
+impl NodeVerdict {
+    pub fn fits(&self) -> bool {
+        matches!(self, NodeVerdict::Fits { .. })
+    }
+}
+
+pub fn verdict(pod: &Pod, snapshot: &Snapshot, together: bool, all: bool) -> Verdict {
     let claims = match pre_filter(pod, snapshot) {
         Ok(claims) if claims.is_empty() => return Verdict::NoClaims,
         Ok(claims) => claims,
         Err(refusal) => return Verdict::Refused(refusal.to_string()),
     };
     let search = PodSearch::new(&claims, snapshot, true);
-    let nodes = snapshot.nodes().map(|node| {
-        let verdict = on_node(pod, &claims, &search, node, snapshot, together);
-        (Arc::clone(node), verdict)
-    });
-    Verdict::Nodes(nodes.collect())
+    let verdicts = on_nodes(pod, &claims, &search, snapshot, together);
+    let is_each = all || snapshot.nodes().count() <= FEW_NODES;
+    let mut groups: Vec<Group> = Vec::new();
+    // By the reasons; what fits in another way stands by itself.
+    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    for (node, verdict) in snapshot.nodes().zip(verdicts) {
+        let key = match &verdict {
+            _ if is_each => format!("{}", groups.len()),
+            NodeVerdict::Unfit(reasons) => format!("{reasons:?}"),
+            NodeVerdict::Fits {
+                volumes, advice, ..
+            } if volumes.static_bindings.is_empty() => {
+                let pools = volumes
+                    .dynamic_provisions
+                    .iter()
+                    .map(|provision| provision.capacity.as_ref().map(|pool| pool.metadata.key()));
+                format!("fits {:?} {advice:?}", pools.collect::<Vec<_>>())
+            }
+            NodeVerdict::Fits { .. } => format!("fits {}", groups.len()),
+        };
+        if let Some(&place) = known.get(&key) {
+            groups[place].nodes.push(node.name().to_owned());
+            continue;
+        }
+        known.insert(key, groups.len());
+        let obstacles = match verdict.fits() || together {
+            true => Vec::new(),
+            false => search.explain(node),
+        };
+        groups.push(Group {
+            nodes: vec![node.name().to_owned()],
+            verdict,
+            obstacles,
+        });
+    }
+    if !is_each {
+        groups.sort_by_key(|group| match &group.verdict {
+            NodeVerdict::Fits { score, volumes, .. } => {
+                (Reverse(*score), wasted_bytes(&volumes.static_bindings))
+            }
+            NodeVerdict::Unfit(_) => (Reverse(-1), 0),
+        });
+    }
+    Verdict::Nodes(groups)
 }
 
-fn on_node<V: SchedulingView>(
+/// What becomes of the pod on each node, in the order of their names.
+fn on_nodes<V: SchedulingView>(
     pod: &Pod,
     claims: &PodClaims,
     search: &PodSearch<'_, V>,
-    node: &Node,
     snapshot: &Snapshot,
     together: bool,
-) -> NodeVerdict {
-    let mut reasons = Vec::new();
-    if !is_wanted(pod, node) {
-        reasons.push("node(s) didn't match Pod's node affinity/selector".to_owned());
-    }
-    let (conflicts, advice): (Vec<_>, Vec<_>) = all(claims)
-        .filter_map(|claim| {
-            let others = snapshot.pods().map(|other| &**other);
-            let others = others.filter(|other| other.metadata.key() != pod.metadata.key());
-            check_access(claim, node.name(), others).err()
-        })
-        .partition(AccessConflict::is_enforced);
-    reasons.extend(conflicts.iter().map(AccessConflict::to_string));
-    let found = if together {
-        search.assign_on_node(node, PoolRoom::Shared)
-    } else {
-        search.on_node(node)
+) -> Vec<NodeVerdict> {
+    let users: Vec<_> = all(claims)
+        .map(|claim| users(claim, pod, snapshot))
+        .collect();
+    let nodes = || snapshot.nodes().map(|node| &**node);
+    let found = match together {
+        true => nodes()
+            .map(|node| search.assign_on_node(node, PoolRoom::Shared))
+            .collect(),
+        false => search.on_nodes(nodes()),
     };
-    let mut facts = Vec::new();
-    match found {
-        Ok(volumes) if volumes.fits() && reasons.is_empty() => {
-            let score = utilization_score(&volumes.static_bindings, &ScoreShape::default());
-            return NodeVerdict::Fits {
-                volumes,
-                score,
-                advice,
-            };
+    let verdicts = nodes().zip(found).map(|(node, found)| {
+        let mut reasons = Vec::new();
+        if !is_wanted(pod, node) {
+            reasons.push("node(s) didn't match Pod's node affinity/selector".to_owned());
         }
-        Ok(volumes) => {
-            reasons.extend(volumes.reasons().map(|reason| reason.to_string()));
-            if !volumes.fits() && !together {
-                facts.extend(search.explain(node).iter().map(ToString::to_string));
+        let (conflicts, advice): (Vec<_>, Vec<_>) = all(claims)
+            .zip(&users)
+            .filter_map(|(claim, users)| check_access(claim, node.name(), users).err())
+            .partition(AccessConflict::is_enforced);
+        reasons.extend(conflicts.iter().map(AccessConflict::to_string));
+        match found {
+            Ok(volumes) if volumes.fits() && reasons.is_empty() => {
+                let score = utilization_score(&volumes.static_bindings, &ScoreShape::default());
+                return NodeVerdict::Fits {
+                    volumes,
+                    score,
+                    advice,
+                };
             }
+            Ok(volumes) => reasons.extend(volumes.reasons().map(|reason| reason.to_string())),
+            Err(error) => reasons.push(error.to_string()),
         }
-        Err(error) => reasons.push(error.to_string()),
-    }
-    NodeVerdict::Unfit(reasons, facts)
+        NodeVerdict::Unfit(reasons)
+    });
+    verdicts.collect()
+}
+
+/// The other pods that name the claim.
+fn users(claim: &PersistentVolumeClaim, pod: &Pod, snapshot: &Snapshot) -> Vec<Pod> {
+    let (namespace, name) = (claim.metadata.namespace(), claim.metadata.name());
+    let mut users = Vec::new();
+    snapshot.visit_pods_using_claim(namespace, name, &mut |user| {
+        if user.metadata.key() != pod.metadata.key() {
+            users.push(user.clone());
+        }
+    });
+    users
 }
 
 fn all(claims: &PodClaims) -> impl Iterator<Item = &Arc<PersistentVolumeClaim>> {
@@ -98,7 +170,7 @@ fn all(claims: &PodClaims) -> impl Iterator<Item = &Arc<PersistentVolumeClaim>> 
 }
 
 /// Whether the pod's own node selector and required affinity take the node.
-pub fn is_wanted(pod: &Pod, node: &Node) -> bool {
+fn is_wanted(pod: &Pod, node: &Node) -> bool {
     let labels = node.metadata.labels();
     let mut selector = pod.spec.node_selector.iter().flatten();
     let affinity = pod.spec.affinity.as_ref();
@@ -119,11 +191,7 @@ pub fn is_wanted(pod: &Pod, node: &Node) -> bool {
 /// its volumes are used best, then where fewest bytes are wasted, then on the
 /// node that comes first by name. What an earlier pod takes is gone for the
 /// later ones; the room in capacity pools is not counted down.
-pub fn one_after_another(
-    pods: &[Arc<Pod>],
-    snapshot: &Snapshot,
-    together: bool,
-) -> Vec<Option<(String, PodVolumes)>> {
+pub fn one_after_another(pods: &[Arc<Pod>], snapshot: &Snapshot, together: bool) -> Vec<Place> {
     let mut assumptions = Assumptions::new();
     let mut places = Vec::new();
     for pod in pods {
@@ -133,15 +201,17 @@ pub fn one_after_another(
             continue;
         };
         let search = PodSearch::new(&claims, &view, true);
-        let fitting = snapshot.nodes().filter_map(|node| {
-            match on_node(pod, &claims, &search, node, snapshot, together) {
+        let verdicts = on_nodes(pod, &claims, &search, snapshot, together);
+        let fitting = snapshot
+            .nodes()
+            .zip(verdicts)
+            .filter_map(|(node, verdict)| match verdict {
                 NodeVerdict::Fits { volumes, score, .. } => {
                     let waste = wasted_bytes(&volumes.static_bindings);
                     Some((Reverse(score), waste, node.name(), volumes))
                 }
-                NodeVerdict::Unfit(..) => None,
-            }
-        });
+                NodeVerdict::Unfit(_) => None,
+            });
         let best = fitting.min_by(|a, b| (a.0, a.1, a.2).cmp(&(b.0, b.1, b.2)));
         let place = best.map(|(_, _, node, volumes)| (node.to_owned(), volumes));
         if let Some((node, volumes)) = &place {

@@ -1,39 +1,109 @@
 //! For people.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
 use pvbind::api::Pod;
 use pvbind::quantity::Quantity;
 use pvbind::scheduling::{PodVolumes, wasted_bytes};
 
-use crate::place::{NodeVerdict, Verdict};
-use crate::what_if::Addition;
+use crate::cluster::Cluster;
+use crate::place::{Group, NodeVerdict, Place, Verdict};
+use crate::printable::printable;
+use crate::report::{Report, WhatIf};
 
-type Place = Option<(String, PodVolumes)>;
+/// The longest name, and the longest line of reasons or facts.
+const LONGEST_NAME: usize = 60;
+const LONGEST_LINE: usize = 1000;
+/// So many groups that fit are told, and so many nodes of each group.
+const MOST_FITTING: usize = 10;
+const MOST_NAMES: usize = 3;
 
-pub fn verdict(pod: &Pod, verdict: &Verdict) -> String {
-    let mut text = format!("pod {}", pod.metadata.key());
-    match verdict {
-        Verdict::Refused(reason) => text.push_str(&format!(": on no node: {reason}\n")),
-        Verdict::NoClaims => text.push_str(": uses no claims\n"),
-        Verdict::Nodes(nodes) => {
-            let fits = |verdict: &NodeVerdict| matches!(verdict, NodeVerdict::Fits { .. });
-            let count = nodes.iter().filter(|(_, verdict)| fits(verdict)).count();
-            let _ = writeln!(text, ": {count} of {} nodes will do", nodes.len());
-            let width = nodes.iter().map(|(node, _)| node.name().chars().count());
-            let width = width.max().unwrap_or(0);
-            for (node, verdict) in nodes {
-                let _ = write!(text, "  {:width$}  ", node.name());
-                on_node(&mut text, verdict, &" ".repeat(width + 4));
-            }
-        }
+pub fn render(cluster: &Cluster, report: &Report) -> String {
+    let mut text = String::new();
+    if report.pods.is_empty() {
+        text.push_str("no pod is pending\n");
     }
+    for (pod, told) in &report.pods {
+        verdict(&mut text, pod, told);
+    }
+    if let Some(told) = &report.what_if {
+        what_if(&mut text, report, told);
+    }
+    let _ = writeln!(
+        text,
+        "\nCPU, memory, taints and other pods' affinities were not looked at: {} cordoned, {} \
+         with taints that keep pods away",
+        match cluster.cordoned {
+            1 => "1 node is".to_owned(),
+            count => format!("{count} nodes are"),
+        },
+        cluster.tainted,
+    );
     text
 }
 
-fn on_node(text: &mut String, verdict: &NodeVerdict, indent: &str) {
+fn verdict(text: &mut String, pod: &Pod, verdict: &Verdict) {
+    let _ = write!(text, "pod {}", name(&pod.metadata.key()));
     match verdict {
+        Verdict::Refused(reason) => {
+            let _ = writeln!(text, ": on no node: {}", line(reason));
+        }
+        Verdict::NoClaims => text.push_str(": uses no claims\n"),
+        Verdict::Nodes(groups) => {
+            let count = |groups: &mut dyn Iterator<Item = &Group>| -> usize {
+                groups.map(|group| group.nodes.len()).sum()
+            };
+            let fitting = count(&mut groups.iter().filter(|group| group.verdict.fits()));
+            let total = count(&mut groups.iter());
+            let _ = writeln!(text, ": {fitting} of {total} nodes will do");
+            let is_folded = groups.iter().any(|group| group.nodes.len() > 1);
+            let few_fit =
+                groups.iter().filter(|group| group.verdict.fits()).count() <= MOST_FITTING;
+            // Many that fit, each in its own way, are folded too.
+            let most = if is_folded || !few_fit {
+                MOST_FITTING
+            } else {
+                groups.len()
+            };
+            let (told, untold) = told_and_untold(groups, most);
+            let width = told.iter().map(|group| names(group).chars().count());
+            let width = width.max().unwrap_or(0);
+            for group in told {
+                let _ = write!(text, "  {:width$}  ", names(group));
+                one(text, group, &" ".repeat(width + 4));
+            }
+            if untold > 0 {
+                let _ = writeln!(text, "  and {untold} more that will do, with other volumes");
+            }
+        }
+    }
+}
+
+/// The groups to tell, and how many nodes that fit are left out.
+fn told_and_untold(groups: &[Group], most: usize) -> (Vec<&Group>, usize) {
+    let mut fitting = 0;
+    let (told, untold): (Vec<_>, Vec<_>) = groups.iter().partition(|group| {
+        fitting += usize::from(group.verdict.fits());
+        !group.verdict.fits() || fitting <= most
+    });
+    (told, untold.iter().map(|group| group.nodes.len()).sum())
+}
+
+fn names(group: &Group) -> String {
+    let shown: Vec<_> = group
+        .nodes
+        .iter()
+        .take(MOST_NAMES)
+        .map(|node| name(node))
+        .collect();
+    match group.nodes.len().saturating_sub(MOST_NAMES) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+fn one(text: &mut String, group: &Group, indent: &str) {
+    match &group.verdict {
         NodeVerdict::Fits {
             volumes,
             score,
@@ -46,19 +116,23 @@ fn on_node(text: &mut String, verdict: &NodeVerdict, indent: &str) {
             }
             text.push('\n');
             for conflict in advice {
-                let _ = writeln!(text, "{indent}but {conflict}");
+                let _ = writeln!(text, "{indent}but {}", line(&conflict.to_string()));
             }
         }
-        NodeVerdict::Unfit(reasons, facts) => {
-            let _ = writeln!(text, "no: {}", reasons.join("; "));
-            for fact in facts {
-                let _ = writeln!(text, "{indent}{fact}");
+        NodeVerdict::Unfit(reasons) => {
+            let _ = writeln!(text, "no: {}", line(&reasons.join("; ")));
+            let example = match group.nodes.len() {
+                1 => String::new(),
+                _ => format!("on {}: ", name(&group.nodes[0])),
+            };
+            for obstacle in &group.obstacles {
+                let _ = writeln!(text, "{indent}{example}{}", line(&obstacle.to_string()));
             }
         }
     }
 }
 
-fn bytes(count: i128) -> String {
+pub fn bytes(count: i128) -> String {
     match u64::try_from(count) {
         Ok(count) => Quantity::from_bytes(count).to_string(),
         Err(_) => count.to_string(),
@@ -68,23 +142,21 @@ fn bytes(count: i128) -> String {
 fn bindings(volumes: &PodVolumes) -> String {
     let found = volumes.static_bindings.iter().map(|binding| {
         let (claim, volume) = (&binding.claim.metadata, &binding.volume);
+        let size = name(&volume.storage().to_string());
         format!(
-            "{} gets {} ({})",
-            claim.name(),
-            volume.name(),
-            volume.storage()
+            "{} gets {} ({size})",
+            name(claim.name()),
+            name(volume.name())
         )
     });
     let made = volumes.dynamic_provisions.iter().map(|provision| {
-        let class = provision.claim.class_name();
-        let name = provision.claim.metadata.name();
+        let class = name(provision.claim.class_name());
+        let claim = name(provision.claim.metadata.name());
         match &provision.capacity {
-            None => format!("{name} is provisioned by class {class}"),
+            None => format!("{claim} is provisioned by class {class}"),
             Some(pool) => {
-                format!(
-                    "{name} is provisioned by class {class} from {}",
-                    pool.metadata.key()
-                )
+                let pool = name(&pool.metadata.key());
+                format!("{claim} is provisioned by class {class} from {pool}")
             }
         }
     });
@@ -95,27 +167,29 @@ fn bindings(volumes: &PodVolumes) -> String {
     all.join(", ")
 }
 
-pub fn what_if(
-    addition: &Addition,
-    pods: &[Arc<Pod>],
-    before: &[Place],
-    after: &[Place],
-) -> String {
-    let mut text = format!(
-        "\nwith {} of {}, {} of local volumes:\n",
+fn what_if(text: &mut String, report: &Report, what_if: &WhatIf) {
+    let WhatIf {
+        addition,
+        before,
+        after,
+    } = what_if;
+    let _ = writeln!(
+        text,
+        "\nwith {} of {}, {} of local volumes:",
         counted(addition.nodes.len(), "copy", "copies"),
-        addition.original,
+        name(&addition.original),
         counted(addition.volumes.len(), "copy", "copies"),
     );
-    for ((pod, before), after) in pods.iter().zip(before).zip(after) {
+    for (((pod, _), before), after) in report.pods.iter().zip(before).zip(after) {
         let place = |place: &Place| match place {
-            Some((node, volumes)) => format!("{node}: {}", bindings(volumes)),
+            Some((node, volumes)) => format!("{}: {}", name(node), bindings(volumes)),
             None => "no node".to_owned(),
         };
         let (was, is) = (place(before), place(after));
+        let pod = name(&pod.metadata.key());
         let _ = match was == is {
-            true => writeln!(text, "  {}  {is}, as before", pod.metadata.key()),
-            false => writeln!(text, "  {}  {is} (before: {was})", pod.metadata.key()),
+            true => writeln!(text, "  {pod}  {is}, as before"),
+            false => writeln!(text, "  {pod}  {is} (before: {was})"),
         };
     }
     let count = |places: &[Place]| places.iter().flatten().count();
@@ -123,12 +197,19 @@ pub fn what_if(
         text,
         "{} of {} would find a node, {} without",
         count(after),
-        counted(pods.len(), "pod", "pods"),
+        counted(report.pods.len(), "pod", "pods"),
         count(before),
     );
-    text
 }
 
 fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
+}
+
+fn name(name: &str) -> String {
+    printable(name, LONGEST_NAME)
+}
+
+fn line(text: &str) -> String {
+    printable(text, LONGEST_LINE)
 }

@@ -62,12 +62,27 @@ impl Addition {
 }
 
 fn default_node(snapshot: &Snapshot) -> Option<&Arc<Node>> {
+    let volumes = snapshot.volumes().iter();
+    let asked: BTreeSet<&str> = volumes.flat_map(|volume| asked_values(volume)).collect();
     let has_volumes = |node: &&Arc<Node>| {
         let mut volumes = snapshot.volumes().iter();
-        volumes.any(|volume| is_pinned(volume, node))
+        identities(node).any(|identity| asked.contains(identity))
+            && volumes.any(|volume| is_pinned(volume, node))
     };
     let pinned = snapshot.nodes().find(has_volumes);
     pinned.or_else(|| snapshot.nodes().next())
+}
+
+/// The label values that a volume's affinity names.
+fn asked_values(volume: &PersistentVolume) -> impl Iterator<Item = &str> {
+    let required = volume.required_node_affinity();
+    let terms = required.and_then(|required| required.node_selector_terms.as_ref());
+    terms
+        .into_iter()
+        .flatten()
+        .flat_map(|term| term.match_expressions.iter().flatten())
+        .flat_map(|expression| expression.values.iter().flatten())
+        .map(String::as_str)
 }
 
 /// The values that tell the node from others.
