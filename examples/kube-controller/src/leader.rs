@@ -1,0 +1,240 @@
+//! The Lease: of several controllers one leads.
+//!
+//! As in client-go, nobody compares the clocks of two machines: a candidate
+//! takes the lead when it has seen the Lease unchanged for as long as the Lease
+//! is good, by its own clock; and a leader stops well before that.
+
+use std::time::Duration;
+
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
+use k8s_openapi::jiff::Timestamp;
+use kube::api::PostParams;
+use kube::{Api, Client};
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tracing::{debug, info, warn};
+
+/// Where the Lease is, and how long things take.
+#[derive(Clone, Debug)]
+pub struct LeaseSettings {
+    /// The namespace of the Lease.
+    pub namespace: String,
+    /// The name of the Lease.
+    pub name: String,
+    /// Who this controller is.
+    pub identity: String,
+    /// How long the Lease is good after it was renewed last.
+    pub good_for: Duration,
+    /// After how long without renewal the leader stops; less than `good_for`.
+    pub stop_after: Duration,
+    /// How often it is tried to take or renew it.
+    pub every: Duration,
+}
+
+impl LeaseSettings {
+    /// As kube-controller-manager has it by default.
+    pub fn new(
+        namespace: impl Into<String>,
+        name: impl Into<String>,
+        identity: impl Into<String>,
+    ) -> Self {
+        LeaseSettings {
+            namespace: namespace.into(),
+            name: name.into(),
+            identity: identity.into(),
+            good_for: Duration::from_secs(15),
+            stop_after: Duration::from_secs(10),
+            every: Duration::from_secs(2),
+        }
+    }
+}
+
+/// A candidate, or the leader.
+pub struct Elector {
+    api: Api<Lease>,
+    settings: LeaseSettings,
+    /// The Lease as last seen to change, and when.
+    seen: Option<(LeaseSpec, Instant)>,
+    /// When the renewal that counts was begun.
+    renewed: Instant,
+}
+
+impl Elector {
+    /// A candidate.
+    pub fn new(client: Client, settings: LeaseSettings) -> Self {
+        Elector {
+            api: Api::namespaced(client, &settings.namespace),
+            settings,
+            seen: None,
+            renewed: Instant::now(),
+        }
+    }
+
+    /// Waits until it has the lead; `false` if it was told to stop before.
+    pub async fn acquire(&mut self, stop: &mut watch::Receiver<bool>) -> bool {
+        info!(identity = self.settings.identity, "stands by");
+        let every = self.settings.every;
+        loop {
+            if *stop.borrow() {
+                return false;
+            }
+            let has_lead = tokio::select! {
+                has_lead = self.attempt() => has_lead,
+                _ = stop.changed() => continue,
+            };
+            if has_lead == Ok(true) {
+                info!(identity = self.settings.identity, "leads");
+                return true;
+            }
+            tokio::select! {
+                () = tokio::time::sleep(every) => {}
+                _ = stop.changed() => {}
+            }
+        }
+    }
+
+    /// Keeps the lead; returns when it is lost.
+    pub async fn keep(&mut self) {
+        loop {
+            let until = self.renewed + self.settings.stop_after;
+            let attempt = async {
+                tokio::time::sleep(self.settings.every).await;
+                self.attempt().await
+            };
+            match tokio::time::timeout_at(until, attempt).await {
+                Ok(Ok(true)) => {}
+                Ok(Ok(false)) => {
+                    warn!("another one has the Lease");
+                    return;
+                }
+                // Again, until the time is over.
+                Ok(Err(())) => {}
+                Err(_) => {
+                    warn!("the Lease could not be renewed in time");
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Gives the lead back, so that the next one need not wait.
+    pub async fn release(&mut self) {
+        let release = async {
+            let lease = self.api.get(&self.settings.name).await?;
+            let holder = lease
+                .spec
+                .as_ref()
+                .and_then(|spec| spec.holder_identity.as_deref());
+            if holder != Some(&self.settings.identity) {
+                return Ok(());
+            }
+            let mut lease = lease.clone();
+            let spec = lease.spec.get_or_insert_default();
+            spec.holder_identity = None;
+            spec.lease_duration_seconds = Some(1);
+            spec.renew_time = Some(MicroTime(Timestamp::now()));
+            let params = PostParams::default();
+            self.api
+                .replace(&self.settings.name, &params, &lease)
+                .await?;
+            info!("gave the lead back");
+            Ok::<(), kube::Error>(())
+        };
+        match tokio::time::timeout(self.settings.stop_after, release).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => warn!(%error, "the lead was not given back"),
+            Err(_) => warn!("the lead was not given back in time"),
+        }
+    }
+
+    /// Tries once to take or renew the Lease; whether it is held now.
+    async fn attempt(&mut self) -> Result<bool, ()> {
+        let begun = Instant::now();
+        let attempt = tokio::time::timeout(self.settings.stop_after / 2, self.take_or_renew());
+        let result = match attempt.await {
+            Ok(Ok(held)) => Ok(held),
+            // Somebody was faster, or the read was old.
+            Ok(Err(kube::Error::Api(status))) if status.code == 409 => Err(()),
+            Ok(Err(error)) => {
+                warn!(%error, "cannot ask for the Lease");
+                Err(())
+            }
+            Err(_) => {
+                warn!("no answer about the Lease");
+                Err(())
+            }
+        };
+        if result == Ok(true) {
+            self.renewed = begun;
+        }
+        result
+    }
+
+    async fn take_or_renew(&mut self) -> kube::Result<bool> {
+        let params = PostParams::default();
+        let Some(mut lease) = self.api.get_opt(&self.settings.name).await? else {
+            let lease = Lease {
+                metadata: ObjectMeta {
+                    name: Some(self.settings.name.clone()),
+                    namespace: Some(self.settings.namespace.clone()),
+                    ..ObjectMeta::default()
+                },
+                spec: Some(self.spec(None)),
+            };
+            self.api.create(&params, &lease).await?;
+            return Ok(true);
+        };
+        let held = lease.spec.take().unwrap_or_default();
+        if self.is_anothers(&held) {
+            return Ok(false);
+        }
+        lease.spec = Some(self.spec(Some(held)));
+        self.api
+            .replace(&self.settings.name, &params, &lease)
+            .await?;
+        Ok(true)
+    }
+
+    /// Whether another one holds the Lease, and it is good still.
+    fn is_anothers(&mut self, held: &LeaseSpec) -> bool {
+        let since = match &self.seen {
+            Some((seen, since)) if seen == held => *since,
+            _ => {
+                let now = Instant::now();
+                self.seen = Some((held.clone(), now));
+                now
+            }
+        };
+        let holder = held.holder_identity.as_deref().unwrap_or_default();
+        if holder.is_empty() || holder == self.settings.identity {
+            return false;
+        }
+        let seconds = held.lease_duration_seconds.unwrap_or_default();
+        let good_for = Duration::from_secs(u64::try_from(seconds).unwrap_or_default());
+        debug!(holder, "has the Lease");
+        since.elapsed() < good_for
+    }
+
+    fn spec(&self, before: Option<LeaseSpec>) -> LeaseSpec {
+        let now = Some(MicroTime(Timestamp::now()));
+        let before = before.unwrap_or_default();
+        let is_mine = before.holder_identity.as_deref() == Some(&*self.settings.identity);
+        let transitions = before.lease_transitions.unwrap_or_default();
+        LeaseSpec {
+            holder_identity: Some(self.settings.identity.clone()),
+            lease_duration_seconds: i32::try_from(self.settings.good_for.as_secs()).ok(),
+            acquire_time: before
+                .acquire_time
+                .clone()
+                .filter(|_| is_mine)
+                .or(now.clone()),
+            renew_time: now,
+            lease_transitions: Some(match is_mine {
+                true => transitions,
+                false => transitions.saturating_add(1),
+            }),
+            ..before
+        }
+    }
+}

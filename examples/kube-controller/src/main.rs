@@ -1,0 +1,193 @@
+//! The command line of the controller.
+
+use std::error::Error;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Parser, ValueEnum};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use kube_controller::health::Health;
+use kube_controller::host_path::HostPath;
+use kube_controller::leader::LeaseSettings;
+use kube_controller::provisioner::Provisioner;
+use kube_controller::run::{Settings, run};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tracing::{info, warn};
+use tracing_subscriber::EnvFilter;
+
+/// The binding controller of Kubernetes: binds claims to volumes, has volumes
+/// made and reclaimed. Stands in for the controller
+/// `persistentvolume-binder-controller` of kube-controller-manager, which must
+/// be off.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    /// The kubeconfig file; else what kubectl would take, or the service account
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// How often every claim and volume is looked at again
+    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = time)]
+    resync: Duration,
+    /// An in-tree plugin to serve: host-path, or host-path=FOLDER; can be given
+    /// several times
+    #[arg(long = "provisioner", value_name = "NAME[=FOLDER]", value_parser = provisioner)]
+    provisioners: Vec<Named>,
+    /// Write nothing: tell what would be done
+    #[arg(long)]
+    dry_run: bool,
+    /// Act without asking whether another one leads
+    #[arg(long)]
+    no_leader_election: bool,
+    /// The namespace of the Lease
+    #[arg(long, value_name = "NAMESPACE", default_value = "kube-system")]
+    lease_namespace: String,
+    /// The name of the Lease
+    #[arg(long, value_name = "NAME", default_value = "pvbind-controller")]
+    lease_name: String,
+    /// Who this is among several; by default the host and the process
+    #[arg(long, value_name = "NAME")]
+    identity: Option<String>,
+    /// Where /healthz and /readyz are answered; `none` for nowhere
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:10277")]
+    health_address: String,
+    /// How the log is written
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    log_format: LogFormat,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum LogFormat {
+    Text,
+    Json,
+}
+
+#[derive(Clone)]
+struct Named(Arc<dyn Provisioner>);
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let arguments = Arguments::parse();
+    start_log(arguments.log_format);
+    let client = client(arguments.kubeconfig.as_deref()).await?;
+    let health = Health::default();
+    if arguments.health_address != "none" {
+        let address: SocketAddr = arguments.health_address.parse()?;
+        let listener = TcpListener::bind(address).await?;
+        info!(%address, "answers about health");
+        tokio::spawn(health.clone().serve(listener));
+    }
+    let identity = arguments.identity.unwrap_or_else(default_identity);
+    let lease = LeaseSettings::new(
+        arguments.lease_namespace,
+        arguments.lease_name,
+        identity.clone(),
+    );
+    let settings = Settings {
+        resync: arguments.resync,
+        provisioners: arguments
+            .provisioners
+            .into_iter()
+            .map(|Named(provisioner)| provisioner)
+            .collect(),
+        lease: (!arguments.no_leader_election).then_some(lease),
+        identity,
+        dry_run: arguments.dry_run,
+    };
+    run(client, settings, health, stop_on_signal()?).await;
+    Ok(())
+}
+
+fn start_log(format: LogFormat) {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let log = tracing_subscriber::fmt().with_env_filter(filter);
+    let log = log.with_writer(std::io::stderr);
+    match format {
+        LogFormat::Text => log.init(),
+        LogFormat::Json => log.json().flatten_event(true).init(),
+    }
+}
+
+async fn client(kubeconfig: Option<&std::path::Path>) -> Result<Client, Box<dyn Error>> {
+    let mut config = match kubeconfig {
+        None => Config::infer().await?,
+        Some(file) => {
+            let kubeconfig = Kubeconfig::read_from(file)?;
+            Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?
+        }
+    };
+    config.connect_timeout = Some(Duration::from_secs(5));
+    Ok(Client::try_from(config)?)
+}
+
+/// Becomes true at the first signal; the second one ends the process.
+fn stop_on_signal() -> Result<watch::Receiver<bool>, Box<dyn Error>> {
+    let (tell, stop) = watch::channel(false);
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::spawn(async move {
+        for is_first in [true, false] {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            if is_first {
+                info!("stops");
+                let _ = tell.send(true);
+            } else {
+                warn!("stops at once");
+                std::process::exit(1);
+            }
+        }
+    });
+    Ok(stop)
+}
+
+fn default_identity() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host: String = host.trim().chars().take(60).collect();
+    let started = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let started = started.unwrap_or_default().as_millis();
+    format!("{host}_{}_{started:x}", std::process::id())
+}
+
+/// A time such as `500ms`, `15s`, `2m`, `1h`, or plain seconds.
+fn time(text: &str) -> Result<Duration, String> {
+    let split = text.find(|letter: char| !letter.is_ascii_digit());
+    let (number, unit) = text.split_at(split.unwrap_or(text.len()));
+    let millis = match unit {
+        "ms" => 1,
+        "" | "s" => 1000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        _ => return Err(format!("`{unit}` is no unit; use ms, s, m or h")),
+    };
+    let number: u64 = number
+        .parse()
+        .map_err(|_| format!("`{text}` has no number"))?;
+    match number.checked_mul(millis) {
+        Some(0) => Err("it must be more than nothing".to_owned()),
+        Some(millis) => Ok(Duration::from_millis(millis)),
+        None => Err(format!("`{text}` is too long")),
+    }
+}
+
+fn provisioner(text: &str) -> Result<Named, String> {
+    let (name, folder) = match text.split_once('=') {
+        Some((name, folder)) => (name, folder),
+        None => (text, HostPath::FOLDER),
+    };
+    match name {
+        "host-path" | HostPath::NAME if folder.starts_with('/') => {
+            Ok(Named(Arc::new(HostPath::new(folder))))
+        }
+        "host-path" | HostPath::NAME => Err(format!("`{folder}` is no absolute path")),
+        _ => Err(format!(
+            "no provisioner is named `{name}`; there is `host-path`"
+        )),
+    }
+}

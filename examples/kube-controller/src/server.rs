@@ -1,0 +1,176 @@
+//! The API server: each write to the right place with the right version.
+
+use std::time::Duration;
+
+use http::Request;
+use k8s_openapi::api::core::v1 as core;
+use kube::Resource;
+use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::client::Client;
+use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
+use pvbind::plan::{ApiError, ApiErrorKind, Write, Written};
+use serde::de::DeserializeOwned;
+
+/// How long an answer may take. Whether the request was carried out is unknown
+/// then; the next sync goes by what the watch says.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The API server, asked in the objects of `pvbind`, so that nothing is lost
+/// that k8s-openapi's types do not know.
+#[derive(Clone)]
+pub struct ApiServer {
+    client: Client,
+}
+
+impl ApiServer {
+    /// The API server behind this client.
+    pub fn new(client: Client) -> Self {
+        ApiServer { client }
+    }
+
+    /// Sends one write of a plan. An update goes as a merge patch: it holds
+    /// what changes and the resourceVersion, so the API server refuses it if
+    /// the object was changed since, and leaves alone what nobody here knows.
+    pub async fn send(&self, write: &Write) -> Result<Written, ApiError> {
+        match write {
+            Write::Volume(change) => {
+                let patch = change.merge_patch();
+                let request = self.patch(&volumes(), change.to.name(), "", &patch);
+                self.ask(request).await.map(Written::Volume)
+            }
+            Write::VolumeStatus(change) => {
+                let patch = change.merge_patch();
+                let request = self.patch(&volumes(), change.to.name(), "status", &patch);
+                self.ask(request).await.map(Written::Volume)
+            }
+            Write::Claim(change) => {
+                let (metadata, patch) = (&change.to.metadata, change.merge_patch());
+                let path = claims(metadata.namespace());
+                let request = self.patch(&path, metadata.name(), "", &patch);
+                self.ask(request).await.map(Written::Claim)
+            }
+            Write::ClaimStatus(change) => {
+                let (metadata, patch) = (&change.to.metadata, change.merge_patch());
+                let path = claims(metadata.namespace());
+                let request = self.patch(&path, metadata.name(), "status", &patch);
+                self.ask(request).await.map(Written::Claim)
+            }
+            Write::CreateVolume { volume, .. } => {
+                let body = serde_json::to_vec(&typed(volume)).map_err(other)?;
+                let path = kube::core::Request::new(volumes());
+                let request = path.create(&PostParams::default(), body).map_err(other);
+                self.ask(request).await.map(Written::Volume)
+            }
+            Write::DeleteVolume(volume) => {
+                let params = DeleteParams {
+                    preconditions: Some(Preconditions {
+                        uid: volume.metadata.uid.clone(),
+                        resource_version: volume.metadata.resource_version.clone(),
+                    }),
+                    ..DeleteParams::default()
+                };
+                let path = kube::core::Request::new(volumes());
+                let request = path.delete(volume.name(), &params).map_err(other);
+                let _gone: serde_json::Value = self.ask(request).await?;
+                Ok(Written::Nothing)
+            }
+            _ => Err(other("this write is of a later version of pvbind")),
+        }
+    }
+
+    /// What the API server, not a cache, has of a claim; `None` only if it
+    /// answered that there is none.
+    pub async fn read_claim(
+        &self,
+        key: &ClaimKey,
+    ) -> Result<Option<PersistentVolumeClaim>, ApiError> {
+        self.read(&claims(&key.namespace), &key.name).await
+    }
+
+    /// What the API server, not a cache, has of a volume; `None` only if it
+    /// answered that there is none.
+    pub async fn read_volume(&self, name: &str) -> Result<Option<PersistentVolume>, ApiError> {
+        self.read(&volumes(), name).await
+    }
+
+    async fn read<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        name: &str,
+    ) -> Result<Option<T>, ApiError> {
+        let path = kube::core::Request::new(path);
+        let request = path.get(name, &GetParams::default()).map_err(other)?;
+        match within_patience(self.client.request(request)).await? {
+            Ok(object) => Ok(Some(object)),
+            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(None),
+            Err(error) => Err(api_error(&error)),
+        }
+    }
+
+    fn patch(
+        &self,
+        path: &str,
+        name: &str,
+        subresource: &str,
+        patch: &serde_json::Value,
+    ) -> Result<Request<Vec<u8>>, ApiError> {
+        let path = kube::core::Request::new(path);
+        let params = PatchParams::default();
+        let request = match subresource {
+            "" => path.patch(name, &params, &Patch::Merge(patch)),
+            part => path.patch_subresource(part, name, &params, &Patch::Merge(patch)),
+        };
+        request.map_err(other)
+    }
+
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        request: Result<Request<Vec<u8>>, ApiError>,
+    ) -> Result<T, ApiError> {
+        let answer = within_patience(self.client.request(request?)).await?;
+        answer.map_err(|error| api_error(&error))
+    }
+}
+
+fn volumes() -> String {
+    core::PersistentVolume::url_path(&(), None)
+}
+
+fn claims(namespace: &str) -> String {
+    core::PersistentVolumeClaim::url_path(&(), Some(namespace))
+}
+
+/// The API server wants to read the kind in what it is to create.
+fn typed(volume: &PersistentVolume) -> PersistentVolume {
+    PersistentVolume {
+        api_version: Some("v1".to_owned()),
+        kind: Some("PersistentVolume".to_owned()),
+        ..volume.clone()
+    }
+}
+
+async fn within_patience<T>(answer: impl Future<Output = T>) -> Result<T, ApiError> {
+    let answer = tokio::time::timeout(PATIENCE, answer).await;
+    answer.map_err(|_| other(format!("no answer from the API server in {PATIENCE:?}")))
+}
+
+fn api_error(error: &kube::Error) -> ApiError {
+    let kube::Error::Api(status) = error else {
+        return other(error);
+    };
+    ApiError {
+        kind: match (status.code, status.reason.as_str()) {
+            (409, "AlreadyExists") => ApiErrorKind::AlreadyExists,
+            (409, _) => ApiErrorKind::Conflict,
+            _ => ApiErrorKind::Other,
+        },
+        message: status.message.clone(),
+    }
+}
+
+fn other(error: impl ToString) -> ApiError {
+    ApiError {
+        kind: ApiErrorKind::Other,
+        message: error.to_string(),
+    }
+}

@@ -1,0 +1,409 @@
+//! The worker: one at a time, each object from the queue to the end of its
+//! plan.
+//!
+//! The worker alone changes the snapshot, between two syncs, so what a write
+//! returned is never overtaken by what the watch says about it.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
+use pvbind::controller::{ClaimEvidence, sync_claim, sync_volume};
+use pvbind::plan::{Plan, Step, Verdict, Written};
+use pvbind::view::{Applied, Snapshot, Stored};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tracing::{debug, error, info, warn};
+
+use crate::health::Health;
+use crate::operations::{Backend, Operations};
+use crate::queue::{Key, Queue};
+use crate::watches::{KINDS, News, Told, WatchEnded};
+
+/// How long the snapshot remembers the identity of what is gone.
+const MEMORY: Duration = Duration::from_secs(600);
+/// How long running operations may take to end when the worker stops.
+const GRACE: Duration = Duration::from_secs(20);
+/// How often the worker shows that it is alive.
+const BEAT: Duration = Duration::from_secs(10);
+
+/// What reaches the worker.
+pub struct Inputs {
+    /// From the watches.
+    pub news: UnboundedReceiver<News>,
+    /// From the operations.
+    pub written: UnboundedReceiver<Written>,
+    /// The watches themselves.
+    pub watches: JoinSet<Result<(), WatchEnded>>,
+    /// Becomes true when it is time to stop.
+    pub stop: watch::Receiver<bool>,
+}
+
+/// Syncs claims and volumes.
+pub struct Worker {
+    backend: Arc<Backend>,
+    operations: Operations,
+    queue: Queue,
+    health: Health,
+    resync: Duration,
+    next_resync: Option<Instant>,
+    /// Instead of carrying plans out, tell them.
+    dry_run: bool,
+    /// What was told of each object's plan, in a dry run.
+    told: HashMap<Key, Vec<String>>,
+    /// Which kinds were listed.
+    listed: HashSet<&'static str>,
+    /// The uids of what is gone, and since when.
+    gone: HashMap<String, Instant>,
+}
+
+impl Worker {
+    /// A worker that has nothing to do yet.
+    pub fn new(backend: Arc<Backend>, health: Health, resync: Duration, dry_run: bool) -> Self {
+        Worker {
+            operations: Operations::new(Arc::clone(&backend)),
+            backend,
+            queue: Queue::default(),
+            health,
+            resync,
+            next_resync: None,
+            dry_run,
+            told: HashMap::new(),
+            listed: HashSet::new(),
+            gone: HashMap::new(),
+        }
+    }
+
+    /// Works until it is told to stop, and then lets what is going on come to
+    /// an end.
+    ///
+    /// # Errors
+    /// A watch ended.
+    pub async fn work(mut self, mut inputs: Inputs) -> Result<(), WatchEnded> {
+        loop {
+            self.health.beat();
+            while let Ok(news) = inputs.news.try_recv() {
+                self.take_in(news);
+            }
+            while let Ok(written) = inputs.written.try_recv() {
+                self.apply_written(&written);
+            }
+            if *inputs.stop.borrow() {
+                break;
+            }
+            let now = Instant::now();
+            if self.next_resync.is_some_and(|at| at <= now) {
+                self.queue_all(now);
+            }
+            if self.is_ready()
+                && let Some(key) = self.queue.next(now)
+            {
+                self.sync(key).await;
+                // Operations and the watches are heard in a long queue, too.
+                tokio::task::yield_now().await;
+                if let Some(Some((key, at))) = now_or_never(self.operations.ended()) {
+                    self.queue.add_at(at, key);
+                }
+                continue;
+            }
+            let wake = self.wake_at(now);
+            tokio::select! {
+                news = inputs.news.recv() => match news {
+                    Some(news) => self.take_in(news),
+                    None => break,
+                },
+                Some(written) = inputs.written.recv() => self.apply_written(&written),
+                ended = self.operations.ended() => if let Some((key, at)) = ended {
+                    self.queue.add_at(at, key);
+                },
+                Some(ended) = inputs.watches.join_next() => match ended {
+                    Ok(Err(ended)) => return Err(ended),
+                    Ok(Ok(())) => {}
+                    Err(error) => error!(%error, "a watch broke off"),
+                },
+                _ = inputs.stop.changed() => {}
+                () = tokio::time::sleep_until(wake) => {}
+            }
+        }
+        self.finish().await;
+        Ok(())
+    }
+
+    async fn finish(mut self) {
+        let going_on = self.operations.len();
+        if going_on > 0 {
+            info!(going_on, "waiting for operations to end");
+        }
+        let ended = async {
+            while !self.operations.is_empty() {
+                let _ = self.operations.ended().await;
+            }
+        };
+        if tokio::time::timeout(GRACE, ended).await.is_err() {
+            warn!("operations are cut off; the next controller starts them again");
+        }
+    }
+
+    /// Whether all kinds were listed: before that, what is not in the snapshot
+    /// says nothing.
+    fn is_ready(&self) -> bool {
+        self.listed.len() == KINDS
+    }
+
+    fn wake_at(&self, now: Instant) -> Instant {
+        let beat = now + BEAT;
+        let queue = self.queue.next_at().filter(|_| self.is_ready());
+        let times = [queue, self.next_resync];
+        times.into_iter().flatten().fold(beat, Instant::min)
+    }
+
+    fn queue_all(&mut self, now: Instant) {
+        self.next_resync = Some(now + self.resync);
+        self.gone.retain(|_, since| *since + MEMORY > now);
+        let snapshot = self.backend.snapshot.lock();
+        for volume in snapshot.volumes().iter() {
+            self.queue.add(Key::Volume(volume.name().to_owned()));
+        }
+        for claim in snapshot.claims() {
+            self.queue.add(Key::Claim(ClaimKey::of(claim)));
+        }
+    }
+
+    fn take_in(&mut self, news: News) {
+        match news {
+            News::Volume(told) => self.take_in_volumes(told),
+            News::Claim(told) => self.take_in_claims(told),
+            News::Class(told) => self.take_in_others("classes", told),
+            News::Pod(told) => self.take_in_others("pods", told),
+            News::Node(told) => self.take_in_others("nodes", told),
+        }
+    }
+
+    fn take_in_volumes(&mut self, told: Told<PersistentVolume>) {
+        let (changed, gone) = self.take_in_kind("volumes", told, |snapshot| {
+            snapshot.volumes().iter().cloned().collect()
+        });
+        for volume in changed {
+            self.queue.add(Key::Volume(volume.name().to_owned()));
+        }
+        for volume in gone {
+            self.bury(volume.metadata.uid());
+            if let Some(claim) = volume.claim_ref() {
+                self.queue.add(Key::Claim(ClaimKey::referred(claim)));
+            }
+        }
+    }
+
+    fn take_in_claims(&mut self, told: Told<PersistentVolumeClaim>) {
+        let (changed, gone) = self.take_in_kind("claims", told, |snapshot| {
+            snapshot.claims().cloned().collect()
+        });
+        for claim in changed {
+            self.queue.add(Key::Claim(ClaimKey::of(&claim)));
+        }
+        for claim in gone {
+            self.bury(claim.metadata.uid());
+            if !claim.volume_name().is_empty() {
+                self.queue.add(Key::Volume(claim.volume_name().to_owned()));
+            }
+        }
+    }
+
+    fn take_in_others<T: Stored + HasUid>(&mut self, kind: &'static str, told: Told<T>) {
+        self.take_in_kind(kind, told, |_| Vec::new());
+    }
+
+    /// Takes news into the snapshot; which objects are to be synced for it, and
+    /// which are gone.
+    fn take_in_kind<T: Stored + HasUid>(
+        &mut self,
+        kind: &'static str,
+        told: Told<T>,
+        held: impl FnOnce(&Snapshot) -> Vec<Arc<T>>,
+    ) -> (Vec<Arc<T>>, Vec<Arc<T>>) {
+        let mut snapshot = self.backend.snapshot.lock();
+        match told {
+            Told::All(objects) => {
+                let uids: HashSet<&str> = objects.iter().map(|object| object.uid()).collect();
+                let mut gone = held(&snapshot);
+                gone.retain(|object| !uids.contains(object.uid()));
+                snapshot.replace_all(objects.iter().cloned());
+                drop(snapshot);
+                if self.listed.insert(kind) && self.is_ready() {
+                    info!("everything is listed, the work begins");
+                    self.health.ready();
+                    self.next_resync = Some(Instant::now() + self.resync);
+                }
+                (objects, gone)
+            }
+            Told::Changed(object) => match snapshot.apply(Arc::clone(&object)) {
+                Applied::Done => (vec![object], Vec::new()),
+                _ => (Vec::new(), Vec::new()),
+            },
+            Told::Gone(object) => match snapshot.delete(&*object) {
+                Applied::Done => (Vec::new(), vec![object]),
+                _ => (Vec::new(), Vec::new()),
+            },
+        }
+    }
+
+    /// What is gone stays gone, whatever the answer to an earlier write says.
+    fn bury(&mut self, uid: &str) {
+        self.gone.insert(uid.to_owned(), Instant::now());
+    }
+
+    /// Takes the answer to an own write into the snapshot, ahead of the watch.
+    fn apply_written(&self, written: &Written) {
+        apply_written(&self.backend, &self.gone, written);
+    }
+
+    async fn sync(&mut self, key: Key) {
+        let plan = match &key {
+            Key::Claim(claim) => self.plan_for_claim(claim),
+            Key::Volume(name) => self.plan_for_volume(name).await,
+        };
+        match plan {
+            Ok(None) => {
+                self.queue.succeeded(&key);
+                self.told.remove(&key);
+            }
+            Ok(Some(plan)) if self.dry_run => self.tell(key, &plan),
+            Ok(Some(plan)) => self.carry_out(key, plan).await,
+            Err(message) => self.failed(key, &message),
+        }
+    }
+
+    fn plan_for_claim(&self, key: &ClaimKey) -> Result<Option<Plan>, String> {
+        let snapshot = self.backend.snapshot.lock();
+        let claim = snapshot.find::<PersistentVolumeClaim>(&key.namespace, &key.name);
+        Ok(claim.map(|claim| sync_claim(&self.backend.config, &*snapshot, claim)))
+    }
+
+    async fn plan_for_volume(&self, name: &str) -> Result<Option<Plan>, String> {
+        let decide = |evidence: Option<&ClaimEvidence>| {
+            let snapshot = self.backend.snapshot.lock();
+            let volume = snapshot.find::<PersistentVolume>("", name);
+            volume.map(|volume| {
+                let volume = Arc::clone(volume);
+                sync_volume(&self.backend.config, &*snapshot, volume, evidence)
+            })
+        };
+        let plan = decide(None);
+        let Some(Plan {
+            verdict: Verdict::AskApiServer(key),
+            ..
+        }) = plan
+        else {
+            return Ok(plan);
+        };
+        let claim = self.backend.hands.server.read_claim(&key).await;
+        let claim = claim.map_err(|error| format!("cannot read claim {key}: {error}"))?;
+        let evidence = ClaimEvidence {
+            claim: claim.map(Arc::new),
+            key,
+        };
+        Ok(decide(Some(&evidence)))
+    }
+
+    async fn carry_out(&mut self, key: Key, plan: Plan) {
+        let (backend, gone) = (&self.backend, &self.gone);
+        let report = backend.hands.carry_out(plan, |written| {
+            self.health.beat();
+            apply_written(backend, gone, written);
+        });
+        let report = report.await;
+        for claim in report.enqueued_claims() {
+            self.queue.add(Key::Claim(claim.clone()));
+        }
+        for operation in report.operations() {
+            self.operations.start(operation.clone());
+        }
+        match report.error() {
+            Some(error) => self.failed(key, &error.to_string()),
+            None => self.queue.succeeded(&key),
+        }
+    }
+
+    fn failed(&mut self, key: Key, message: &str) {
+        let delay = self.queue.failed(Instant::now(), key.clone());
+        warn!(object = %key, error = message, again_in = ?delay, "a sync failed");
+    }
+
+    /// Tells a plan instead of carrying it out, unless it was told before.
+    fn tell(&mut self, key: Key, plan: &Plan) {
+        let steps: Vec<_> = plan.steps.iter().map(step_in_words).collect();
+        if steps.is_empty() {
+            self.told.remove(&key);
+            debug!(object = %key, verdict = ?plan.verdict, "nothing to do");
+            return;
+        }
+        if self.told.get(&key) == Some(&steps) {
+            return;
+        }
+        for step in &steps {
+            info!(object = %key, step, "would do");
+        }
+        self.told.insert(key, steps);
+    }
+}
+
+fn apply_written(backend: &Backend, gone: &HashMap<String, Instant>, written: &Written) {
+    match written {
+        Written::Volume(volume) if !gone.contains_key(volume.metadata.uid()) => {
+            backend.snapshot.lock().apply(Arc::new(volume.clone()));
+        }
+        Written::Claim(claim) if !gone.contains_key(claim.metadata.uid()) => {
+            backend.snapshot.lock().apply(Arc::new(claim.clone()));
+        }
+        _ => {}
+    }
+}
+
+fn step_in_words(step: &Step) -> String {
+    match step {
+        Step::Write { write, .. } => match write.merge_patch() {
+            Some(patch) => {
+                let part = match write.subresource() {
+                    "" => String::new(),
+                    part => format!("/{part}"),
+                };
+                format!("patch {} {}{part}: {patch}", write.resource(), write.key())
+            }
+            None => format!("create or delete {} {}", write.resource(), write.key()),
+        },
+        Step::Event(event) => format!("event: {event}"),
+        Step::EnqueueClaim(key) => format!("sync claim {key}"),
+        Step::Start(operation) => format!("start {operation}"),
+        other => format!("{other:?}"),
+    }
+}
+
+/// Who has an identity.
+trait HasUid {
+    fn uid(&self) -> &str;
+}
+
+macro_rules! has_uid {
+    ($($Kind:ident),*) => {$(
+        impl HasUid for pvbind::api::$Kind {
+            fn uid(&self) -> &str {
+                self.metadata.uid()
+            }
+        }
+    )*};
+}
+has_uid!(
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    Pod,
+    Node
+);
+
+/// What a future gives at once, if it does.
+fn now_or_never<T>(future: impl Future<Output = T>) -> Option<T> {
+    futures::FutureExt::now_or_never(future)
+}

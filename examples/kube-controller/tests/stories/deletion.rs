@@ -1,0 +1,140 @@
+//! Volumes whose claims are gone, and claims whose volumes are.
+
+use serde_json::json;
+
+use crate::cluster::{Controller, HOST_PATH, claim, class, folder, volume};
+use crate::fake::{CLAIMS, Fake, VOLUMES};
+
+#[tokio::test(start_paused = true)]
+async fn a_retained_volume_is_released_and_stays() {
+    let fake = Fake::new();
+    fake.create(volume("pv", "5Gi", json!({})));
+    fake.create(claim("data", "5Gi", json!({})));
+    let controller = Controller::start(&fake, "a");
+    fake.quiet().await;
+    fake.delete(CLAIMS, "shop/data");
+    fake.quiet().await;
+    {
+        let state = fake.lock();
+        assert!(state.get(CLAIMS, "shop/data").is_none());
+        assert_eq!(state.at(VOLUMES, "pv", "/status/phase"), "Released");
+        assert_eq!(state.at(VOLUMES, "pv", "/spec/claimRef/name"), "data");
+        assert_eq!(state.wrongs, [] as [&str; 0]);
+    }
+    // A new claim of the same name does not get it.
+    fake.create(claim("data", "5Gi", json!({})));
+    fake.quiet().await;
+    assert_eq!(
+        fake.lock().at(CLAIMS, "shop/data", "/status/phase"),
+        "Pending"
+    );
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_volume_that_was_made_is_deleted_with_its_folder() {
+    let fake = Fake::new();
+    fake.create(class("local", HOST_PATH, "Immediate"));
+    let made = fake.create(claim(
+        "scratch",
+        "5Gi",
+        json!({"storageClassName": "local"}),
+    ));
+    let controller = Controller::start(&fake, "a");
+    fake.quiet().await;
+    let name = format!("pvc-{}", made["metadata"]["uid"].as_str().unwrap());
+    assert!(folder().join(&name).is_dir());
+    fake.delete(CLAIMS, "shop/scratch");
+    fake.quiet().await;
+    let state = fake.lock();
+    assert_eq!(
+        state.all(VOLUMES),
+        [] as [&serde_json::Value; 0],
+        "{:#?}",
+        state.writes
+    );
+    assert!(!folder().join(&name).exists());
+    assert_eq!(state.wrongs, [] as [&str; 0]);
+    drop(state);
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_volume_that_cannot_be_recycled_fails_and_says_why() {
+    let fake = Fake::new();
+    let recycle = json!({"persistentVolumeReclaimPolicy": "Recycle"});
+    fake.create(volume("pv", "5Gi", recycle));
+    fake.create(claim("data", "5Gi", json!({})));
+    let controller = Controller::start(&fake, "a");
+    fake.quiet().await;
+    fake.delete(CLAIMS, "shop/data");
+    fake.quiet().await;
+    let state = fake.lock();
+    assert_eq!(state.at(VOLUMES, "pv", "/status/phase"), "Failed");
+    let message = state.at(VOLUMES, "pv", "/status/message");
+    assert_eq!(message, "No recycler plugin found for the volume!");
+    assert!(
+        state
+            .events_about("pv")
+            .contains(&"VolumeFailedRecycle".to_owned())
+    );
+    drop(state);
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_that_a_pod_uses_keeps_its_volume_until_the_pod_is_gone() {
+    let fake = Fake::new();
+    fake.create(volume("pv", "5Gi", json!({})));
+    fake.create(claim("data", "5Gi", json!({})));
+    fake.create(json!({"kind": "Pod", "apiVersion": "v1",
+        "metadata": {"namespace": "shop", "name": "web"},
+        "spec": {"containers": [], "volumes": [
+            {"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]}}));
+    let controller = Controller::start(&fake, "a");
+    fake.quiet().await;
+    fake.delete(CLAIMS, "shop/data");
+    fake.quiet().await;
+    assert_eq!(fake.lock().at(VOLUMES, "pv", "/status/phase"), "Bound");
+    fake.delete("pods", "shop/web");
+    fake.quiet().await;
+    assert_eq!(fake.lock().at(VOLUMES, "pv", "/status/phase"), "Released");
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_whose_volume_is_gone_is_lost() {
+    let fake = Fake::new();
+    fake.create(volume("pv", "5Gi", json!({})));
+    fake.create(claim("data", "5Gi", json!({})));
+    let controller = Controller::start(&fake, "a");
+    fake.quiet().await;
+    fake.patch(VOLUMES, "pv", json!({"metadata": {"finalizers": null}}));
+    fake.delete(VOLUMES, "pv");
+    fake.quiet().await;
+    let state = fake.lock();
+    assert_eq!(state.at(CLAIMS, "shop/data", "/status/phase"), "Lost");
+    assert!(state.events_about("data").contains(&"ClaimLost".to_owned()));
+    drop(state);
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_volume_of_a_csi_driver_is_left_to_its_driver() {
+    let fake = Fake::new();
+    let spec = json!({"nfs": null, "persistentVolumeReclaimPolicy": "Delete",
+        "csi": {"driver": "csi.example.com", "volumeHandle": "h-1"}});
+    let mut made = volume("pv", "5Gi", spec);
+    made["metadata"]["annotations"] = json!({"pv.kubernetes.io/provisioned-by": "csi.example.com"});
+    fake.create(made);
+    fake.create(claim("data", "5Gi", json!({})));
+    let controller = Controller::start(&fake, "a");
+    fake.quiet().await;
+    fake.delete(CLAIMS, "shop/data");
+    fake.quiet().await;
+    let state = fake.lock();
+    assert_eq!(state.at(VOLUMES, "pv", "/status/phase"), "Released");
+    assert!(!state.writes.iter().any(|write| write.starts_with("DELETE")));
+    drop(state);
+    controller.stop().await;
+}

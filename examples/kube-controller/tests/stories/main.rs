@@ -1,0 +1,17 @@
+//! The controller on an API server in this process: the stories that it must
+//! tell on a real one.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
+mod binding;
+mod cluster;
+mod deletion;
+mod fake;
+mod plans;
+mod provisioning;
+mod trouble;
