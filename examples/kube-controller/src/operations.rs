@@ -244,7 +244,7 @@ async fn run(backend: Arc<Backend>, operation: Operation) -> bool {
 fn is_failure(done: &Done) -> bool {
     match &done.step {
         Step::Event(event) => event.event_type == EventType::Warning,
-        _ => done.error.is_some(),
+        _ => done.error().is_some(),
     }
 }
 

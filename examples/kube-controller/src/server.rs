@@ -1,5 +1,6 @@
 //! The API server: each write to the right place with the right version.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::Request;
@@ -36,30 +37,30 @@ impl ApiServer {
             Write::Volume(change) => {
                 let patch = change.merge_patch();
                 let request = self.patch(&volumes(), change.to.name(), "", &patch);
-                self.ask(request).await.map(Written::Volume)
+                self.ask(request).await.map(Arc::new).map(Written::Volume)
             }
             Write::VolumeStatus(change) => {
                 let patch = change.merge_patch();
                 let request = self.patch(&volumes(), change.to.name(), "status", &patch);
-                self.ask(request).await.map(Written::Volume)
+                self.ask(request).await.map(Arc::new).map(Written::Volume)
             }
             Write::Claim(change) => {
                 let (metadata, patch) = (&change.to.metadata, change.merge_patch());
                 let path = claims(metadata.namespace());
                 let request = self.patch(&path, metadata.name(), "", &patch);
-                self.ask(request).await.map(Written::Claim)
+                self.ask(request).await.map(Arc::new).map(Written::Claim)
             }
             Write::ClaimStatus(change) => {
                 let (metadata, patch) = (&change.to.metadata, change.merge_patch());
                 let path = claims(metadata.namespace());
                 let request = self.patch(&path, metadata.name(), "status", &patch);
-                self.ask(request).await.map(Written::Claim)
+                self.ask(request).await.map(Arc::new).map(Written::Claim)
             }
             Write::CreateVolume { volume, .. } => {
                 let body = serde_json::to_vec(&typed(volume)).map_err(other)?;
                 let path = kube::core::Request::new(volumes());
                 let request = path.create(&PostParams::default(), body).map_err(other);
-                self.ask(request).await.map(Written::Volume)
+                self.ask(request).await.map(Arc::new).map(Written::Volume)
             }
             Write::DeleteVolume(volume) => {
                 let params = DeleteParams {
@@ -162,6 +163,7 @@ fn api_error(error: &kube::Error) -> ApiError {
         kind: match (status.code, status.reason.as_str()) {
             (409, "AlreadyExists") => ApiErrorKind::AlreadyExists,
             (409, _) => ApiErrorKind::Conflict,
+            (404, _) => ApiErrorKind::NotFound,
             _ => ApiErrorKind::Other,
         },
         message: status.message.clone(),

@@ -353,10 +353,10 @@ impl Worker {
 fn apply_written(backend: &Backend, gone: &HashMap<String, Instant>, written: &Written) {
     match written {
         Written::Volume(volume) if !gone.contains_key(volume.metadata.uid()) => {
-            backend.snapshot.lock().apply(Arc::new(volume.clone()));
+            backend.snapshot.lock().apply(Arc::clone(volume));
         }
         Written::Claim(claim) if !gone.contains_key(claim.metadata.uid()) => {
-            backend.snapshot.lock().apply(Arc::new(claim.clone()));
+            backend.snapshot.lock().apply(Arc::clone(claim));
         }
         _ => {}
     }
