@@ -19,7 +19,7 @@ use crate::cluster::Cluster;
 const MOST_ROUNDS: usize = 20;
 
 /// The in-tree plugins that CSI drivers took over from.
-const MIGRATED: [(&str, &str); 7] = [
+pub const MIGRATED: [(&str, &str); 7] = [
     ("kubernetes.io/aws-ebs", "ebs.csi.aws.com"),
     ("kubernetes.io/azure-disk", "disk.csi.azure.com"),
     ("kubernetes.io/azure-file", "file.csi.azure.com"),
@@ -42,6 +42,19 @@ pub struct Played {
 }
 
 pub fn play(cluster: &mut Cluster, answers: &[Answer]) -> Played {
+    let hint =
+        |driver: &str| format!("{driver} has not answered; answer with --provision {driver}=ok");
+    resume(cluster, answers, &mut BTreeSet::new(), &hint)
+}
+
+/// Plays on: what stands in `told` is not told again, and `hint` says what to
+/// do about a driver that has not answered.
+pub fn resume(
+    cluster: &mut Cluster,
+    answers: &[Answer],
+    told: &mut BTreeSet<String>,
+    hint: &dyn Fn(&str) -> String,
+) -> Played {
     let mut player = Player {
         config: config(),
         answers: answers
@@ -49,7 +62,8 @@ pub fn play(cluster: &mut Cluster, answers: &[Answer]) -> Played {
             .map(|answer| (answer.provisioner.clone(), answer.result.clone()))
             .collect(),
         cluster,
-        told: BTreeSet::new(),
+        told,
+        hint,
         played: Played {
             story: String::new(),
             is_settled: false,
@@ -94,7 +108,8 @@ struct Player<'c> {
     answers: Answers,
     cluster: &'c mut Cluster,
     /// What stands in the story and need not be repeated.
-    told: BTreeSet<String>,
+    told: &'c mut BTreeSet<String>,
+    hint: &'c dyn Fn(&str) -> String,
     played: Played,
 }
 
@@ -204,8 +219,7 @@ impl Player<'_> {
         };
         match self.answers.get(driver) {
             None => {
-                let line =
-                    format!("{driver} has not answered; answer with --provision {driver}=ok");
+                let line = (self.hint)(driver);
                 self.tell_once(&format!("hint {key}"), &line, lines);
             }
             Some(Err(message)) => {

@@ -74,7 +74,7 @@ impl SecretUse {
 ///
 /// | reserved key (after `csi.storage.k8s.io/`) | what it does |
 /// | --- | --- |
-/// | `fstype` | the file system of the volumes, in the request and in the volume |
+/// | `fstype` | the file system of the volumes, in the request and in the volume; the key `fstype` without prefix, in letters of any case, says the same and is the driver's too; both are refused |
 /// | `provisioner-secret-name`, `…-namespace` | the secret sent with CreateVolume and DeleteVolume; noted on the volume for the latter |
 /// | `controller-publish-secret-…`, `node-stage-secret-…`, `node-publish-secret-…`, `controller-expand-secret-…`, `node-expand-secret-…` | noted in the volume's CSI source, for whoever makes that call |
 /// | `controller-modify-secret-…` | nothing here: the resizer reads it from the class |
@@ -89,8 +89,8 @@ impl SecretUse {
 /// Secrets”).
 ///
 /// # Differences
-/// The keys without prefix that were reserved before version 1.0 (`fstype`,
-/// `csiProvisionerSecretName` …) are the driver's here.
+/// The secrets' keys without prefix that were reserved before version 1.0
+/// (`csiProvisionerSecretName` …) are the driver's here.
 ///
 /// ```
 /// use pvbind::api::StorageClass;
@@ -121,7 +121,7 @@ impl ClassParameters {
     /// Reads a class's parameters.
     ///
     /// # Errors
-    /// A reserved key that there is not; a secret with a name and no namespace
+    /// A reserved key that there is not; a file system under two keys; a secret with a name and no namespace
     /// or the other way round.
     pub fn read(class: &StorageClass) -> Result<Self, RequestError> {
         let mut parameters = ClassParameters::default();
@@ -131,9 +131,12 @@ impl ClassParameters {
             let value = value.clone();
             match reserved(key) {
                 Ok(None) => {
+                    if key.eq_ignore_ascii_case("fstype") {
+                        parameters.set_fs_type(&value)?;
+                    }
                     parameters.for_driver.insert(key.clone(), value);
                 }
-                Ok(Some(Reserved::FsType)) => parameters.fs_type = Some(value),
+                Ok(Some(Reserved::FsType)) => parameters.set_fs_type(&value)?,
                 Ok(Some(Reserved::SecretName(usage))) => {
                     names.insert(usage, value);
                 }
@@ -154,6 +157,15 @@ impl ClassParameters {
             }
         }
         Ok(parameters)
+    }
+
+    fn set_fs_type(&mut self, fs_type: &str) -> Result<(), RequestError> {
+        match self.fs_type.replace(fs_type.to_owned()) {
+            None => Ok(()),
+            Some(other) => Err(RequestError::TwoFsTypes {
+                these: [other, fs_type.to_owned()],
+            }),
+        }
     }
 
     /// The parameters that are the driver's.
@@ -230,6 +242,18 @@ mod tests {
             let alone = read(json!({&key: "s"}));
             assert_eq!(alone, Err(RequestError::SecretIncomplete { usage }));
         }
+    }
+
+    #[test]
+    fn the_file_system_may_stand_under_either_key_but_not_under_both() {
+        let parameters = read(json!({"fsType": "ext4"})).unwrap();
+        assert_eq!(parameters.fs_type(), Some("ext4"));
+        assert_eq!(parameters.for_driver().len(), 1);
+        let both = read(json!({"fstype": "ext4", "csi.storage.k8s.io/fstype": "ext4"}));
+        assert_eq!(
+            both.unwrap_err().to_string(),
+            "the class names a file system twice: `ext4` and `ext4`"
+        );
     }
 
     #[test]

@@ -45,6 +45,12 @@ pub enum RequestError {
         /// Its key.
         key: String,
     },
+    /// The class names a file system under two keys.
+    #[error("the class names a file system twice: `{}` and `{}`", these[0], these[1])]
+    TwoFsTypes {
+        /// What it names, in the order of the keys.
+        these: [String; 2],
+    },
     /// The class names a secret without its namespace, or the other way round.
     #[error("the class's {} secret needs both a name and a namespace", usage.as_str())]
     SecretIncomplete {
@@ -116,6 +122,7 @@ impl RequestError {
             RequestError::VolumeMode { .. } => "volume-mode",
             RequestError::Size { .. } => "size",
             RequestError::UnknownReservedKey { .. } => "reserved-parameter",
+            RequestError::TwoFsTypes { .. } => "file-system",
             RequestError::SecretIncomplete { .. } | RequestError::SecretTemplate { .. } => "secret",
             RequestError::Topology(_) => "topology",
             RequestError::ForPopulator { .. } => "for-populator",

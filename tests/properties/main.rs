@@ -29,11 +29,18 @@
 //!   explain the reasons; reverting restores the view; another node or open
 //!   volume makes no node unfit.
 //!
+//! - `provisioner`: the same claim always asks for the same name and topology; a
+//!   claim is never provisioned twice, whatever is retried or cut short; no
+//!   volume is deleted unless it is Released, of policy Delete and ours; preferred
+//!   is requisite in another order; claims of one StatefulSet replica begin at the
+//!   same segment, and the fast form of the topology is the plain one.
+//!
 //! To add a part: its module below, its lines here, its inputs in a file of its
 //! own or, if others can use them, in `generators`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
+    clippy::panic,
     clippy::indexing_slicing,
     clippy::string_slice,
     reason = "a test fails by panicking"
@@ -47,6 +54,10 @@ mod controller;
 mod exact;
 mod generators;
 mod matching;
+mod provisioner;
+#[path = "../support/provisioning.rs"]
+#[allow(dead_code, reason = "other tests use the rest of it")]
+mod provisioning;
 mod quantity;
 mod scheduling;
 mod selector;

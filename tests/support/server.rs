@@ -22,6 +22,9 @@ pub(crate) struct Server {
     pub(crate) writes: usize,
     /// The writes, counted from 1, that it answers with a conflict.
     pub(crate) failing_writes: Vec<usize>,
+    /// Whether an object goes only when its finalizers are gone, as with a real
+    /// server; the recorded one let it go at once.
+    pub(crate) honours_finalizers: bool,
     /// How it answers the next creations instead of creating.
     pub(crate) failing_creations: VecDeque<ApiErrorKind>,
 }
@@ -41,6 +44,17 @@ impl Server {
             return Err(error(ApiErrorKind::Conflict));
         }
         Ok(())
+    }
+
+    /// Lets go of what is being deleted and held by no finalizer.
+    fn sweep(&mut self) {
+        if self.honours_finalizers {
+            let is_held = |metadata: &ObjectMeta| {
+                let finalizers = metadata.finalizers.as_deref().unwrap_or_default();
+                !metadata.is_being_deleted() || !finalizers.is_empty()
+            };
+            self.volumes.retain(|_, volume| is_held(&volume.metadata));
+        }
     }
 }
 
@@ -79,6 +93,7 @@ macro_rules! writes {
                 new.metadata.resource_version = version;
             }
             self.$table.insert(key, new.clone());
+            self.sweep();
             Ok(new)
         }
 
@@ -146,9 +161,20 @@ impl ApiServer for Server {
         self.enter(
             json!({"do": "delete", "resource": "persistentvolumes", "name": volume.name()}),
         )?;
-        let stored = self.volumes.get(volume.name());
-        next_version(stored.map(|stored| &stored.metadata), &volume.metadata)?;
-        self.volumes.remove(volume.name());
+        let stored = self.volumes.get_mut(volume.name());
+        let version = next_version(
+            stored.as_deref().map(|stored| &stored.metadata),
+            &volume.metadata,
+        )?;
+        let metadata = &mut stored.unwrap().metadata;
+        if !metadata.is_being_deleted() {
+            metadata.deletion_timestamp = Some("2026-01-01T00:00:00Z".into());
+            metadata.resource_version = version;
+        }
+        match self.honours_finalizers {
+            true => self.sweep(),
+            false => drop(self.volumes.remove(volume.name())),
+        }
         Ok(())
     }
 

@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use pvbind::api::{
-    ClaimKey, ClaimPhase, Node, PersistentVolume, PersistentVolumeClaim,
+    ClaimKey, ClaimPhase, CsiNode, Node, PersistentVolume, PersistentVolumeClaim,
     PersistentVolumeReclaimPolicy as Policy, Pod, StorageClass, names,
 };
 use pvbind::binding::ClaimStatusError;
@@ -75,6 +75,7 @@ pub(crate) struct World {
     pub(crate) snapshot: Snapshot,
     pub(crate) classes: Vec<Arc<StorageClass>>,
     pub(crate) nodes: Vec<Arc<Node>>,
+    pub(crate) csi_nodes: Vec<Arc<CsiNode>>,
     pub(crate) pods: Vec<Arc<Pod>>,
     pub(crate) answers: Answers,
     pub(crate) faults: Faults,
@@ -109,6 +110,9 @@ impl World {
         }
         for node in &self.nodes {
             snapshot.apply(Arc::clone(node));
+        }
+        for csi_node in &self.csi_nodes {
+            snapshot.apply(Arc::clone(csi_node));
         }
         for pod in &self.pods {
             snapshot.apply(Arc::clone(pod));
@@ -315,7 +319,8 @@ impl World {
         (next != Next::Finished).then_some(next)
     }
 
-    fn watched(&mut self) -> Watched<'_> {
+    /// The server, with the watch over what it is asked for.
+    pub(crate) fn watched(&mut self) -> Watched<'_> {
         Watched {
             server: &mut self.server,
             faults: &mut self.faults,
@@ -385,7 +390,7 @@ fn check_order(steps: &[Step]) {
 }
 
 /// The server, with a watch over what it is asked for.
-struct Watched<'w> {
+pub(crate) struct Watched<'w> {
     server: &'w mut Server,
     faults: &'w mut Faults,
     writes: &'w mut usize,

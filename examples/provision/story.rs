@@ -1,0 +1,244 @@
+//! What happens, as text.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use pvbind::api::{ClaimKey, CsiNode, PersistentVolumeClaim};
+use pvbind::plan::{Done, Step, Write};
+use pvbind::provisioner::{
+    Backoff, ClaimNext, ClaimReport, Config, Ledger, NotNow, RequestInputs, TopologyConfig,
+    check_claim, run_claim, sync_claim,
+};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::cluster::Cluster;
+use crate::driver::Told;
+use crate::options::{Answer, Options};
+use crate::play::{MIGRATED, Played, resume};
+use crate::summary::summary;
+
+/// The story, and whether it came to rest.
+pub fn story(options: &Options) -> Result<(String, bool), String> {
+    let mut cluster = Cluster::read(&options.files)?;
+    for selection in &options.select_node {
+        cluster.select_node(selection)?;
+    }
+    add_topology(&mut cluster, options);
+    let config = config(&cluster, options)?;
+    let mut told = BTreeSet::new();
+    let mut text = String::new();
+
+    let played = control(&mut cluster, &mut told, options);
+    chapter(&mut text, "The binding controller, until rest", &played);
+
+    let claims = own_claims(&config, &cluster);
+    let _ = writeln!(text, "Claims of {} ({}):", options.driver, claims.len());
+    for claim in &claims {
+        let _ = writeln!(text, "claim {}", ClaimKey::of(claim));
+        ask(&mut text, &config, &cluster, claim);
+    }
+    let Some(answer) = &options.answer else {
+        let hint = "\nThe driver has not answered; give its answer with --answer ok.";
+        let _ = writeln!(text, "{hint}");
+        return Ok((text, played.is_settled));
+    };
+
+    let _ = writeln!(text, "\nThe driver answers:");
+    let mut ledger = Ledger::new(Backoff::default());
+    for claim in &claims {
+        provision(&mut text, &config, &mut cluster, &mut ledger, claim, answer);
+    }
+    text.push('\n');
+
+    let played = control(&mut cluster, &mut told, options);
+    chapter(&mut text, "The binding controller takes over", &played);
+    text += &summary(&cluster, &played);
+    Ok((text, played.is_settled))
+}
+
+fn control(cluster: &mut Cluster, told: &mut BTreeSet<String>, options: &Options) -> Played {
+    let hint = |driver: &str| match driver == options.driver {
+        true => format!("{driver} is to make the volume"),
+        false => format!("{driver}, another driver, is to make the volume"),
+    };
+    resume(cluster, &[], told, &hint)
+}
+
+fn chapter(text: &mut String, title: &str, played: &Played) {
+    let _ = writeln!(text, "{title}:");
+    for line in played.story.lines() {
+        let _ = writeln!(text, "  {line}");
+    }
+    text.push('\n');
+}
+
+/// A recording without CSINodes has them made, one for each node that has all
+/// the labels.
+fn add_topology(cluster: &mut Cluster, options: &Options) {
+    let keys = &options.topology_keys;
+    if keys.is_empty() {
+        return;
+    }
+    let has_all = |node: &pvbind::api::Node| {
+        let labels = node.metadata.labels();
+        keys.iter().all(|key| labels.contains_key(key))
+    };
+    let nodes = cluster.snapshot.nodes().filter(|node| has_all(node));
+    let names: Vec<_> = nodes.map(|node| node.name().to_owned()).collect();
+    for name in names {
+        let found = cluster.snapshot.find::<CsiNode>("", &name);
+        let mut csi_node = found.map(|found| (**found).clone()).unwrap_or_default();
+        csi_node.metadata.name = Some(name.clone());
+        let driver = json!({"name": options.driver, "nodeID": name, "topologyKeys": keys});
+        if let Ok(driver) = serde_json::from_value(driver) {
+            csi_node.spec.drivers.get_or_insert_default().push(driver);
+        }
+        cluster.snapshot.apply(Arc::new(csi_node));
+    }
+}
+
+fn config(cluster: &Cluster, options: &Options) -> Result<Config, String> {
+    let driver = &options.driver;
+    let mut config = Config::new(driver);
+    config.additional_names = MIGRATED
+        .into_iter()
+        .filter(|(_, to)| to == driver)
+        .map(|(plugin, _)| plugin.to_owned())
+        .collect();
+    config.knows_single_node_modes = options.single_node_modes;
+    let knows_places = cluster.snapshot.csi_nodes().any(|csi_node| {
+        let mut drivers = csi_node.spec.drivers.iter().flatten();
+        drivers.any(|entry| {
+            let keys = entry.topology_keys.as_deref().unwrap_or_default();
+            entry.name.as_ref() == Some(driver) && !keys.is_empty()
+        })
+    });
+    if knows_places {
+        let mut topology = TopologyConfig::default();
+        topology.is_strict = options.strict_topology;
+        config.topology = Some(topology);
+    } else if !options.topology_keys.is_empty() {
+        let keys = options.topology_keys.join("`, `");
+        return Err(format!("--topology-keys: no node has all of `{keys}`"));
+    }
+    let classes = || cluster.snapshot.classes();
+    if !classes().any(|class| config.answers_to(class.provisioner())) {
+        let known: BTreeSet<_> = classes().map(|class| class.provisioner()).collect();
+        let known = known.into_iter().collect::<Vec<_>>().join(", ");
+        return Err(format!(
+            "--driver: no class is provisioned by `{driver}`, only by {known}"
+        ));
+    }
+    Ok(config)
+}
+
+/// The claims without a volume that are for the driver, or of one of its
+/// classes.
+fn own_claims(config: &Config, cluster: &Cluster) -> Vec<Arc<PersistentVolumeClaim>> {
+    let snapshot = &cluster.snapshot;
+    let is_own = |claim: &&Arc<PersistentVolumeClaim>| {
+        let class = snapshot
+            .classes()
+            .find(|class| class.name() == claim.class_name());
+        match check_claim(config, snapshot, claim) {
+            Ok(()) | Err(NotNow::NoNodeSelected { .. } | NotNow::ClassNotFound { .. }) => true,
+            Err(NotNow::NoProvisioner) => {
+                class.is_some_and(|class| config.answers_to(class.provisioner()))
+            }
+            Err(_) => false,
+        }
+    };
+    snapshot.claims().filter(is_own).cloned().collect()
+}
+
+/// What the driver would be asked for.
+fn ask(text: &mut String, config: &Config, cluster: &Cluster, claim: &Arc<PersistentVolumeClaim>) {
+    let view = &cluster.snapshot;
+    match sync_claim(config, view, claim).verdict {
+        ClaimNext::CreateVolume(operation) => {
+            match operation.request(config, view, &RequestInputs::default()) {
+                Ok(request) => block(text, "asks for", &request),
+                Err(error) => {
+                    let _ = writeln!(text, "  cannot be asked for ({}): {error}", error.code());
+                }
+            }
+            if let Ok(Some(secret)) = operation.provisioner_secret() {
+                let _ = writeln!(text, "  with the secret {secret}");
+            }
+        }
+        ClaimNext::Over(end) => end_of(text, &end.outcome),
+        _ => {}
+    }
+}
+
+fn end_of(
+    text: &mut String,
+    outcome: &Result<pvbind::provisioner::ClaimOutcome, pvbind::provisioner::ProvisionError>,
+) {
+    use pvbind::provisioner::ClaimOutcome;
+    let line = match outcome {
+        Ok(ClaimOutcome::NotNow(refusal)) => format!("not now: {refusal}"),
+        Ok(outcome) => format!("done: {}", outcome.code()),
+        Err(error) => format!("error ({}): {error}", error.code()),
+    };
+    let _ = writeln!(text, "  {line}");
+}
+
+fn provision(
+    text: &mut String,
+    config: &Config,
+    cluster: &mut Cluster,
+    ledger: &mut Ledger,
+    claim: &Arc<PersistentVolumeClaim>,
+    answer: &Answer,
+) {
+    let mut driver = Told { answer };
+    let (view, server) = (&cluster.snapshot, &mut cluster.server);
+    let ClaimReport { done, end } = run_claim(config, view, server, &mut driver, claim);
+    let _ = writeln!(text, "claim {}", ClaimKey::of(claim));
+    let due = ledger.claim_ended(view, claim, &end, 0);
+    for done in &done {
+        tell(text, done);
+        cluster.follow(done);
+    }
+    end_of(text, &end.outcome);
+    if let Some(due) = due {
+        let _ = writeln!(text, "  tried again in {} s", due / 1000);
+    }
+    if ledger.is_in_progress(claim) {
+        let _ = writeln!(
+            text,
+            "  in progress: continued even if the claim is deleted"
+        );
+    }
+}
+
+fn tell(text: &mut String, done: &Done) {
+    match &done.step {
+        Step::Event(event) => {
+            let (kind, reason, message) = (event.event_type, event.reason, &event.message);
+            let _ = writeln!(text, "  event {kind} {reason}: {message}");
+        }
+        Step::Write { write, .. } => match write {
+            Write::CreateVolume { volume, .. } => block(text, "creates", volume),
+            other => {
+                let patch = other.merge_patch().unwrap_or_default();
+                let _ = writeln!(text, "  writes {}: {patch}", other.key());
+            }
+        },
+        _ => {}
+    }
+    if let Err(error) = &done.result {
+        let _ = writeln!(text, "  which failed: {error}");
+    }
+}
+
+fn block(text: &mut String, what: &str, value: &impl Serialize) {
+    let json = serde_json::to_string_pretty(value).unwrap_or_default();
+    let _ = writeln!(text, "  {what}");
+    for line in json.lines() {
+        let _ = writeln!(text, "    {line}");
+    }
+}
