@@ -421,7 +421,7 @@ impl fmt::Display for ClaimFacts {
             Is::NoVolumeFits {
                 summary, nearest, ..
             } => {
-                write!(f, "{summary}")?;
+                write!(f, "finds no volume: {summary}")?;
                 match nearest.first() {
                     Some(miss) => write!(f, "; nearest is {miss}"),
                     None => Ok(()),

@@ -28,6 +28,9 @@
 //!   assumed objects in front; a volume is never given to two claims; obstacles
 //!   explain the reasons; reverting restores the view; another node or open
 //!   volume makes no node unfit.
+//! - `diagnosis`: a claim is said to be bound exactly where the sync binds it; a
+//!   volume that is said to be refused is chosen by no search; what is counted is
+//!   what the full report counts; each remedy's patch removes its finding.
 //!
 //! - `provisioner`: the same claim always asks for the same name and topology; a
 //!   claim is never provisioned twice, whatever is retried or cut short; no
@@ -49,6 +52,7 @@
 mod assignment;
 mod assume;
 mod controller;
+mod diagnosis;
 #[path = "../support/exact.rs"]
 #[allow(dead_code, reason = "other tests use the rest of it")]
 mod exact;
@@ -59,6 +63,8 @@ mod provisioner;
 #[allow(dead_code, reason = "other tests use the rest of it")]
 mod provisioning;
 mod quantity;
+#[path = "../support/remedies.rs"]
+mod remedies;
 mod scheduling;
 mod selector;
 #[path = "../support/server.rs"]

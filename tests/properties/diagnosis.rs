@@ -1,0 +1,366 @@
+//! What must hold of diagnoses.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use pvbind::api::{ClaimPhase, Node, Object, PersistentVolumeClaim, VolumePhase};
+use pvbind::controller::{Config, InTreePlugin, sync_claim};
+use pvbind::diagnosis::{
+    ClaimFacts, Code, Diagnosis, Facts, Known, Survey, TextStyle, VolumeFacts,
+};
+use pvbind::matching::{FindOptions, MatchReport};
+use pvbind::plan::{Step, Write};
+use pvbind::scheduling::{PodClaims, find_pod_volumes};
+use pvbind::view::{ClusterView, Snapshot};
+use serde_json::{Value, json};
+
+use crate::generators::{claim, node_labels, volume_among};
+use crate::remedies::Objects;
+
+fn to_json(object: impl Into<Object>, kind: &str) -> Value {
+    let mut value = serde_json::to_value(object.into()).unwrap();
+    value["kind"] = json!(kind);
+    value
+}
+
+fn class(name: &'static str) -> impl Strategy<Value = Value> {
+    let provisioners = [
+        "csi.a",
+        "kubernetes.io/no-provisioner",
+        "kubernetes.io/gone",
+        "kubernetes.io/host-path",
+    ];
+    let modes = [
+        json!("Immediate"),
+        json!("WaitForFirstConsumer"),
+        json!("WaitForFirstConsumer"),
+        json!(null),
+    ];
+    let topologies = [
+        json!(null),
+        json!([{"matchLabelExpressions": [{"key": "zone", "values": ["a", "7"]}]}]),
+    ];
+    let default = select(&["true", "false"][..]);
+    (
+        select(&provisioners[..]),
+        select(modes.to_vec()),
+        select(topologies.to_vec()),
+        default,
+    )
+        .prop_map(move |(provisioner, mode, topologies, default)| {
+            json!({"kind": "StorageClass", "provisioner": provisioner, "volumeBindingMode": mode,
+                "allowedTopologies": topologies, "metadata": {"name": name, "annotations": {
+                    "storageclass.kubernetes.io/is-default-class": default}}})
+        })
+}
+
+/// What has become of a claim: nothing, a wish, a bind, a loss, a deletion.
+fn fate() -> impl Strategy<Value = Value> {
+    let volume = || select(&["pv-00", "pv-01", "pv-02", "pv-19", ""][..]);
+    let phase = select(&["Pending", "Bound", "Lost"][..]);
+    let deleted = json!({"deletionTimestamp": "2026-01-01T00:00:00Z",
+        "finalizers": ["kubernetes.io/pvc-protection", "example.com/mine"]});
+    prop_oneof![
+        4 => Just(json!({})),
+        2 => volume().prop_map(|volume| json!({"spec": {"volumeName": volume}})),
+        2 => (volume(), phase).prop_map(|(volume, phase)| json!({
+            "spec": {"volumeName": volume}, "status": {"phase": phase},
+            "metadata": {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}}})),
+        1 => select(&["n0", "n9", ""][..]).prop_map(|node| json!({
+            "metadata": {"annotations": {"volume.kubernetes.io/selected-node": node}}})),
+        1 => Just(json!({"metadata": deleted})),
+        1 => Just(json!({"spec": {"dataSource": {"kind": "VolumeSnapshot", "name": "s"}}})),
+        1 => Just(json!({"metadata": {"annotations": {"volume.beta.kubernetes.io/storage-class": "slow"}}})),
+    ]
+}
+
+/// What has become of a volume beyond what the generator says.
+fn volume_fate() -> impl Strategy<Value = Value> {
+    let policy = select(&["Retain", "Delete", "Recycle", "Unheard"][..]);
+    let source = select(vec![
+        json!({}),
+        json!({"hostPath": {"path": "/x"}}),
+        json!({"csi": {"driver": "csi.a"}}),
+        json!({"nfs": {"path": "/x"}}),
+    ]);
+    let phase = select(vec![
+        json!({}),
+        json!({}),
+        json!({"phase": "Released"}),
+        json!({"phase": "Failed"}),
+    ]);
+    let finalizers = select(vec![
+        json!(null),
+        json!(["kubernetes.io/pv-protection"]),
+        json!(["kubernetes.io/pv-controller"]),
+        json!(["external-provisioner.volume.kubernetes.io/finalizer", "x/y"]),
+    ]);
+    let made_by = select(vec![
+        json!(null),
+        json!("csi.a"),
+        json!("kubernetes.io/host-path"),
+    ]);
+    (policy, source, phase, finalizers, made_by).prop_map(
+        |(policy, source, phase, finalizers, made_by)| {
+            let mut spec = source;
+            spec["persistentVolumeReclaimPolicy"] = json!(policy);
+            json!({"spec": spec, "status": phase, "metadata": {"finalizers": finalizers,
+                "annotations": {"pv.kubernetes.io/provisioned-by": made_by}}})
+        },
+    )
+}
+
+fn pod(name: usize) -> impl Strategy<Value = Value> {
+    let claims = prop::collection::vec(select(&["claim", "other", "missing"][..]), 0..3);
+    let node = select(vec![json!(null), json!(null), json!("n0")]);
+    let phase = select(&["Pending", "Running", "Succeeded"][..]);
+    let scheduler = select(vec![json!(null), json!("night")]);
+    (claims, node, phase, scheduler).prop_map(move |(claims, node, phase, scheduler)| {
+        let volumes = claims.iter().enumerate().map(|(place, claim)| {
+            json!({"name": format!("v{place}"), "persistentVolumeClaim": {"claimName": claim}})
+        });
+        json!({"kind": "Pod", "metadata": {"namespace": "default", "name": format!("pod-{name}"), "uid": "p"},
+            "spec": {"volumes": volumes.collect::<Vec<_>>(), "nodeName": node, "schedulerName": scheduler},
+            "status": {"phase": phase}})
+    })
+}
+
+/// A small cluster with every odd form.
+fn cluster() -> impl Strategy<Value = Objects> {
+    let volumes = prop::collection::vec((volume_among(20), volume_fate()), 0..8);
+    let claims = ((claim(), fate()), (claim(), fate()));
+    let classes = (class("fast"), class("slow"));
+    let has_class = (any::<bool>(), any::<bool>());
+    let nodes = prop::collection::vec(node_labels(), 0..4);
+    let pods = (pod(0), pod(1));
+    (volumes, claims, classes, has_class, nodes, pods).prop_map(
+        |(volumes, (first, second), (fast, slow), has_class, nodes, pods)| {
+            let mut objects = Objects::default();
+            for (volume, fate) in volumes {
+                let mut volume = to_json(volume, "PersistentVolume");
+                merge(&mut volume, &fate);
+                objects.insert(volume);
+            }
+            for (place, (claim, fate)) in [first, second].into_iter().enumerate() {
+                let mut claim = to_json(claim, "PersistentVolumeClaim");
+                if place == 1 {
+                    claim["metadata"]["name"] = json!("other");
+                    claim["metadata"]["uid"] = json!("u-2");
+                }
+                merge(&mut claim, &fate);
+                objects.insert(claim);
+            }
+            for (class, is_there) in [(fast, has_class.0), (slow, has_class.1)] {
+                if is_there {
+                    objects.insert(class);
+                }
+            }
+            for (place, labels) in nodes.into_iter().enumerate() {
+                objects.insert(json!({"kind": "Node",
+                    "metadata": {"name": format!("n{place}"), "labels": labels}}));
+            }
+            objects.insert(pods.0);
+            objects.insert(pods.1);
+            objects
+        },
+    )
+}
+
+fn merge(value: &mut Value, patch: &Value) {
+    pvbind::plan::apply_merge_patch(value, patch);
+}
+
+fn config() -> Config {
+    let mut config = Config::default();
+    config.plugins = vec![InTreePlugin {
+        can_provision: true,
+        can_delete: true,
+        can_recycle: true,
+        ..InTreePlugin::new("kubernetes.io/host-path", ["hostPath"])
+    }];
+    config
+}
+
+/// The volume that the claim is bound to once it was synced until nothing
+/// changes any more.
+fn bound_to(config: &Config, snapshot: &Snapshot, claim: &PersistentVolumeClaim) -> Option<String> {
+    let mut claim = Arc::new(claim.clone());
+    for _ in 0..2 {
+        let plan = sync_claim(config, snapshot, &*claim);
+        for step in plan.steps {
+            if let Step::Write {
+                write: Write::Claim(change) | Write::ClaimStatus(change),
+                ..
+            } = step
+            {
+                claim = change.to;
+            }
+        }
+    }
+    let is_bound = claim.is_bind_completed() && claim.status.phase == Some(ClaimPhase::Bound);
+    is_bound.then(|| claim.volume_name().to_owned())
+}
+
+fn facts_of(diagnosis: &Diagnosis) -> impl Iterator<Item = &ClaimFacts> {
+    diagnosis
+        .findings()
+        .iter()
+        .filter_map(|finding| match &finding.facts {
+            Facts::Claim(facts) => Some(facts),
+            _ => None,
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+
+    /// If it says that a claim has or gets a volume, the sync says so too, and
+    /// the other way round.
+    #[test]
+    fn a_claim_is_said_to_be_bound_where_the_sync_binds_it(objects in cluster()) {
+        let (config, snapshot) = (config(), objects.snapshot());
+        let survey = Survey::new(&config, &snapshot);
+        for claim in snapshot.claims() {
+            let diagnosis = survey.claim(claim);
+            let said = facts_of(&diagnosis).find_map(|facts| match facts {
+                ClaimFacts::Bound { volume, .. } | ClaimFacts::WouldBind { volume, .. } => {
+                    Some(volume.clone())
+                }
+                _ => None,
+            });
+            prop_assert_eq!(said, bound_to(&config, &snapshot, claim), "{:?}", diagnosis);
+        }
+    }
+
+    /// A volume that is said to be refused is chosen by no search, and what is
+    /// counted is what the full report counts.
+    #[test]
+    fn a_volume_that_is_said_to_be_refused_is_never_chosen(objects in cluster()) {
+        let (config, snapshot) = (config(), objects.snapshot());
+        let survey = Survey::new(&config, &snapshot);
+        for claim in snapshot.claims() {
+            let mut refused = BTreeSet::new();
+            let diagnosis = survey.claim(claim);
+            for facts in facts_of(&diagnosis) {
+                match facts {
+                    ClaimFacts::NoVolumeFits { nearest, summary, .. } => {
+                        refused.extend(nearest.iter().map(|miss| miss.volume.clone()));
+                        // After the default class it is another claim that is searched for.
+                        if diagnosis.finding(Code::ClaimDefaultClass).is_none() {
+                            let volumes = snapshot.volumes().iter().map(Arc::as_ref);
+                            let report = MatchReport::new(claim, volumes, &FindOptions::default());
+                            prop_assert_eq!(summary, &report.to_string());
+                        }
+                    }
+                    ClaimFacts::ReservedUnusable { volume, .. }
+                    | ClaimFacts::NamesMismatchedVolume { volume, .. }
+                    | ClaimFacts::NamesTakenVolume { volume, .. }
+                    | ClaimFacts::ReleasedByEarlier { volume, .. }
+                    | ClaimFacts::DecimalAgainstBinary { volume, .. } => {
+                        refused.insert(volume.clone());
+                    }
+                    _ => {}
+                }
+            }
+            if let Some(volume) = bound_to(&config, &snapshot, claim) {
+                prop_assert!(!refused.contains(&volume), "{:?}", diagnosis);
+            }
+            let is_waiting = !claim.is_bind_completed() && claim.volume_name().is_empty();
+            for node in snapshot.nodes().filter(|_| is_waiting) {
+                let claims = PodClaims { delayed: vec![Arc::clone(claim)], ..PodClaims::default() };
+                let Ok(found) = find_pod_volumes(&claims, node, &snapshot, true) else { continue };
+                for binding in found.static_bindings {
+                    prop_assert!(!refused.contains(binding.volume.name()), "{:?}", diagnosis);
+                }
+            }
+        }
+    }
+
+    /// What volumes say of claims is what claims say of volumes.
+    #[test]
+    fn a_free_volume_names_the_claims_that_it_fits(objects in cluster()) {
+        let (config, snapshot) = (config(), objects.snapshot());
+        let survey = Survey::new(&config, &snapshot);
+        let free = snapshot.volumes().iter().filter(|volume| {
+            volume.claim_ref().is_none() && volume.status.phase == Some(VolumePhase::Available)
+                && !volume.metadata.is_being_deleted()
+        });
+        for volume in free {
+            let fits = |key: &pvbind::api::ClaimKey| {
+                let claim = snapshot.claim(&key.namespace, &key.name).unwrap();
+                let report = MatchReport::new(&claim, [&**volume], &FindOptions::default());
+                report.chosen().is_some()
+            };
+            let diagnosis = survey.volume(volume);
+            let wanted: Vec<_> = diagnosis.findings().iter().filter_map(|finding| match &finding.facts {
+                Facts::Volume(VolumeFacts::Wanted { claims, count, .. }) => Some((claims.clone(), *count)),
+                _ => None,
+            }).collect();
+            let pending = snapshot.claims().filter(|claim| {
+                !claim.is_bind_completed() && claim.volume_name().is_empty()
+                    && !claim.metadata.has_annotation("volume.kubernetes.io/selected-node")
+            });
+            let fitting: Vec<_> = pending.map(|claim| pvbind::api::ClaimKey::of(claim)).filter(fits).collect();
+            match wanted.as_slice() {
+                [] => prop_assert!(fitting.is_empty(), "{:?} {:?}", fitting, diagnosis),
+                [(claims, count)] => {
+                    prop_assert_eq!(claims, &fitting);
+                    prop_assert_eq!(*count, fitting.len());
+                }
+                _ => prop_assert!(false, "{:?}", diagnosis),
+            }
+        }
+    }
+
+    /// Nothing panics, whatever is known; the texts are harmless; the worst is
+    /// first; each remedy's patch removes its finding.
+    #[test]
+    fn remedies_remove_what_they_are_for(objects in cluster(), known in any::<[bool; 6]>()) {
+        let config = config();
+        let snapshot = objects.snapshot();
+        let known = Known { volumes: known[0], claims: known[1], classes: known[2],
+            nodes: known[3], pods: known[4], csi_drivers: known[5] };
+        for known in [known, Known::default()] {
+            let view = Survey::knowing(&config, &snapshot, known).view();
+            let severities: Vec<_> = view.iter().map(Diagnosis::severity).collect();
+            prop_assert!(severities.is_sorted_by(|a, b| a >= b));
+            prop_assert_eq!(view.iter().count(),
+                snapshot.claims().count() + snapshot.volumes().len() + snapshot.pods().count());
+            prop_assert!(!view.text(TextStyle::default()).contains('\u{1b}'));
+            serde_json::to_string(&view).unwrap();
+            for diagnosis in view.iter() {
+                objects.check_remedies(&config, known, diagnosis);
+            }
+        }
+    }
+}
+
+#[test]
+fn hostile_names_are_cut_and_escaped() {
+    let long = "n\u{1b}[2J".repeat(100_000);
+    let mut objects = Objects::default();
+    objects.insert(json!({"kind": "PersistentVolumeClaim",
+        "metadata": {"namespace": "shop", "name": "data"}, "spec": {"volumeName": long}}));
+    objects.insert(json!({"kind": "PersistentVolume", "metadata": {"name": long},
+        "spec": {"claimRef": {"namespace": long, "name": long}, "persistentVolumeReclaimPolicy": "Delete"}}));
+    let snapshot = objects.snapshot();
+    let config = Config::default();
+    for diagnosis in Survey::new(&config, &snapshot).view().iter() {
+        for finding in diagnosis.findings() {
+            assert!(finding.to_string().len() < 2_000, "{}", finding.code());
+        }
+        let text = diagnosis.text(TextStyle::default());
+        assert!(!text.contains('\u{1b}'));
+    }
+}
+
+/// Nodes are shared by several tests of this file.
+#[test]
+fn a_view_of_nothing_has_no_faults() {
+    let snapshot: Snapshot = [Object::from(Node::default())].into_iter().collect();
+    let config = Config::default();
+    let view = Survey::new(&config, &snapshot).view();
+    assert!(!view.has_faults() && view.iter().count() == 0);
+}
