@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use pvbind::api::{ClaimPhase, Node, Object, PersistentVolumeClaim, VolumePhase};
+use pvbind::api::{
+    ClaimPhase, Node, Object, PersistentVolumeClaim, VolumeBindingMode, VolumePhase,
+};
 use pvbind::controller::{Config, InTreePlugin, sync_claim};
 use pvbind::diagnosis::{
     ClaimFacts, Code, Diagnosis, Facts, Known, Survey, TextStyle, VolumeFacts,
@@ -44,7 +46,7 @@ fn class(name: &'static str) -> impl Strategy<Value = Value> {
     ];
     let default = select(&["true", "false"][..]);
     (
-        select(&provisioners[..]),
+        select(provisioners.to_vec()),
         select(modes.to_vec()),
         select(topologies.to_vec()),
         default,
@@ -183,24 +185,24 @@ fn config() -> Config {
     config
 }
 
-/// The volume that the claim is bound to once it was synced until nothing
-/// changes any more.
+/// The volume that the sync binds a claim to; a claim that it gives the default
+/// class is synced once more.
 fn bound_to(config: &Config, snapshot: &Snapshot, claim: &PersistentVolumeClaim) -> Option<String> {
-    let mut claim = Arc::new(claim.clone());
-    for _ in 0..2 {
-        let plan = sync_claim(config, snapshot, &*claim);
-        for step in plan.steps {
-            if let Step::Write {
-                write: Write::Claim(change) | Write::ClaimStatus(change),
-                ..
-            } = step
-            {
-                claim = change.to;
-            }
+    let mut after = Arc::new(claim.clone());
+    for step in sync_claim(config, snapshot, claim).steps {
+        if let Step::Write {
+            write: Write::Claim(change) | Write::ClaimStatus(change),
+            ..
+        } = step
+        {
+            after = change.to;
         }
     }
-    let is_bound = claim.is_bind_completed() && claim.status.phase == Some(ClaimPhase::Bound);
-    is_bound.then(|| claim.volume_name().to_owned())
+    if after.has_class() && !claim.has_class() {
+        return bound_to(config, snapshot, &after);
+    }
+    let is_bound = after.is_bind_completed() && after.status.phase == Some(ClaimPhase::Bound);
+    is_bound.then(|| after.volume_name().to_owned())
 }
 
 fn facts_of(diagnosis: &Diagnosis) -> impl Iterator<Item = &ClaimFacts> {
@@ -267,7 +269,12 @@ proptest! {
             if let Some(volume) = bound_to(&config, &snapshot, claim) {
                 prop_assert!(!refused.contains(&volume), "{:?}", diagnosis);
             }
-            let is_waiting = !claim.is_bind_completed() && claim.volume_name().is_empty();
+            // The scheduler looks for volumes where binding waits for it.
+            let class = snapshot.class(claim.class_name());
+            let mode = class.and_then(|class| class.volume_binding_mode.clone());
+            let is_waiting = mode == Some(VolumeBindingMode::WaitForFirstConsumer)
+                && !claim.is_bind_completed()
+                && claim.volume_name().is_empty();
             for node in snapshot.nodes().filter(|_| is_waiting) {
                 let claims = PodClaims { delayed: vec![Arc::clone(claim)], ..PodClaims::default() };
                 let Ok(found) = find_pod_volumes(&claims, node, &snapshot, true) else { continue };
@@ -328,7 +335,8 @@ proptest! {
             prop_assert!(severities.is_sorted_by(|a, b| a >= b));
             prop_assert_eq!(view.iter().count(),
                 snapshot.claims().count() + snapshot.volumes().len() + snapshot.pods().count());
-            prop_assert!(!view.text(TextStyle::default()).contains('\u{1b}'));
+            let is_harmless = !view.text(TextStyle::default()).contains('\u{1b}');
+            prop_assert!(is_harmless);
             serde_json::to_string(&view).unwrap();
             for diagnosis in view.iter() {
                 objects.check_remedies(&config, known, diagnosis);

@@ -9,6 +9,7 @@ use crate::api::{Pod, StorageClass, names};
 use crate::diagnosis::parts::PodStanding;
 use crate::diagnosis::words::NAMED;
 use crate::diagnosis::{ClaimFacts, Finding, Kind, ObjectName, Patch, Remedy, Severity};
+use crate::matching::{Bucket, MatchReport, Refusal};
 use crate::view::DiagnosticView;
 
 /// The scheduler of a pod that does not say.
@@ -44,8 +45,17 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             .iter()
             .filter(|pod| pod.node_name().is_empty())
             .collect();
-        let looked_into = waiting.iter().take(NAMED);
-        let pods: Vec<PodStanding> = looked_into.map(|pod| self.survey.standing(pod)).collect();
+        let told = waiting.iter().take(NAMED);
+        let pods: Vec<PodStanding> = told
+            .map(|pod| match self.looks_into_pods {
+                true => self.survey.standing(pod),
+                false => PodStanding {
+                    pod: pod.name().to_owned(),
+                    code: None,
+                    text: String::new(),
+                },
+            })
+            .collect();
         let cannot = |standing: &PodStanding| {
             let severity = standing.code.map(crate::diagnosis::Code::severity);
             severity == Some(Severity::Fault)
@@ -124,13 +134,24 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         Some(Finding::from(facts).with(again).with_all(select))
     }
 
+    /// Whether the scheduler may take a volume that the controller refuses: it
+    /// does not look at the access modes of one that is reserved, and compares
+    /// unknown modes by name.
+    fn scheduler_takes_more(&self, report: &MatchReport<'_>) -> bool {
+        let mut asked = self.claim.access_modes().iter();
+        let is_of_modes = |refusal: &Refusal<'_>| matches!(refusal, Refusal::AccessModes { .. });
+        let mut reserved = report.bucket(Bucket::ReservedUnusable);
+        asked.any(|mode| mode.is_unknown())
+            || reserved.any(|volume| volume.refusals.iter().all(is_of_modes))
+    }
+
     /// What will keep the claim from a volume when its pod is scheduled.
     fn delayed_notes(&self) -> Vec<Finding> {
         let Some(class) = self.survey.view.class(self.claim.class_name()) else {
             return Vec::new();
         };
         let (report, summary) = self.report();
-        if summary.fitting > 0 {
+        if summary.fitting > 0 || self.scheduler_takes_more(&report) {
             return Vec::new();
         }
         let mut notes = Vec::new();

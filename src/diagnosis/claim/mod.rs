@@ -27,7 +27,11 @@ pub(super) fn diagnose<V: DiagnosticView + ?Sized>(
     survey: &Survey<'_, V>,
     claim: &PersistentVolumeClaim,
 ) -> Diagnosis {
-    let examination = Examination { survey, claim };
+    let examination = Examination {
+        survey,
+        claim,
+        looks_into_pods: true,
+    };
     let mut findings = examination.terminating();
     findings.extend(examination.decided());
     findings.extend(examination.notes());
@@ -38,12 +42,17 @@ pub(super) fn diagnose<V: DiagnosticView + ?Sized>(
     )
 }
 
-/// The main finding alone.
+/// The main finding alone, without looking into pods: those may wait for this
+/// very claim.
 pub(super) fn main<V: DiagnosticView + ?Sized>(
     survey: &Survey<'_, V>,
     claim: &PersistentVolumeClaim,
 ) -> Finding {
-    let examination = Examination { survey, claim };
+    let examination = Examination {
+        survey,
+        claim,
+        looks_into_pods: false,
+    };
     let mut findings = examination.terminating();
     if findings.is_empty() {
         findings = examination.decided();
@@ -56,6 +65,8 @@ pub(super) fn main<V: DiagnosticView + ?Sized>(
 struct Examination<'s, 'a, V: ?Sized> {
     survey: &'s Survey<'a, V>,
     claim: &'s PersistentVolumeClaim,
+    /// Whether it is said how the pods stand that the claim waits for.
+    looks_into_pods: bool,
 }
 
 impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
@@ -69,6 +80,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 let later = Examination {
                     survey: self.survey,
                     claim: &after,
+                    looks_into_pods: self.looks_into_pods,
                 };
                 let mut findings = later.decided();
                 findings.push(self.default_class(after.class_name()));
