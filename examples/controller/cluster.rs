@@ -17,6 +17,9 @@ use crate::server::Server;
 pub struct Cluster {
     pub server: Server,
     pub snapshot: Snapshot,
+    /// How many volumes and claims had no uid, as in a manifest, and were given
+    /// one as the API server does: a bind goes by it.
+    pub without_uid: usize,
 }
 
 impl Cluster {
@@ -33,7 +36,8 @@ impl Cluster {
         Ok(cluster)
     }
 
-    fn add(&mut self, object: Object) -> Result<(), String> {
+    fn add(&mut self, mut object: Object) -> Result<(), String> {
+        self.identify(&mut object);
         let server = &mut self.server;
         let twice =
             |kind, key: &dyn std::fmt::Display| Err(format!("{kind} `{key}` was given twice"));
@@ -58,6 +62,18 @@ impl Cluster {
         }
         self.snapshot.apply_object(object);
         Ok(())
+    }
+
+    fn identify(&mut self, object: &mut Object) {
+        let (kind, metadata) = match object {
+            Object::PersistentVolume(volume) => ("volume", &mut volume.metadata),
+            Object::PersistentVolumeClaim(claim) => ("claim", &mut claim.metadata),
+            _ => return,
+        };
+        if metadata.uid().is_empty() {
+            metadata.uid = Some(format!("uid-of-{kind}-{}", metadata.key()));
+            self.without_uid += 1;
+        }
     }
 
     /// The scheduler chose a node for a claim.

@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     match run(&arguments) {
         Ok((output, is_settled)) => print(&output, is_settled),
         Err(message) => {
-            eprintln!("controller: {message}");
+            eprintln!("controller: {}", pvbind::diagnosis::printable(&message));
             ExitCode::from(2)
         }
     }
@@ -51,7 +51,12 @@ fn run(arguments: &Arguments) -> Result<(String, bool), String> {
         cluster.select_node(selection)?;
     }
     let played = play::play(&mut cluster, &arguments.provision);
-    let output = format!("{}\n{}", played.story, summary::summary(&cluster, &played));
+    let note = match cluster.without_uid {
+        0 => String::new(),
+        count => format!("Objects that had no uid and were given one: {count}\n\n"),
+    };
+    let summary = summary::summary(&cluster, &played);
+    let output = format!("{note}{}\n{summary}", played.story);
     Ok((output, played.is_settled))
 }
 

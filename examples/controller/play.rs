@@ -8,6 +8,7 @@ use pvbind::controller::{
     Backend, Config, DeleteError, InTreePlugin, ProvisionRequest, run_operation, run_volume_sync,
     sync_claim,
 };
+use pvbind::diagnosis::printable;
 use pvbind::plan::{Done, Operation, Plan, Provisioner, Report, Step, Write, carry_out};
 use serde_json::{Value, json};
 
@@ -168,9 +169,9 @@ impl Player<'_> {
             self.run(object, operation, &mut lines);
         }
         if !lines.is_empty() {
-            let _ = writeln!(self.played.story, "{object}");
+            let _ = writeln!(self.played.story, "{}", printable(object));
             for line in lines {
-                let _ = writeln!(self.played.story, "  {line}");
+                let _ = writeln!(self.played.story, "  {}", printable(&line));
             }
         }
     }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use pvbind::diagnosis::printable;
+
 use crate::cluster::Cluster;
 use crate::play::Played;
 
@@ -19,49 +21,52 @@ pub fn summary(cluster: &Cluster, played: &Played) -> String {
     };
     let rows = cluster.server.volumes.values().map(|volume| Row {
         object: format!("volume {}", volume.name()),
-        phase: volume.status.phase.as_ref().map(|phase| phase.to_string()),
-        partner: volume
-            .claim_ref()
-            .map(|claim| claim.key())
-            .unwrap_or_default(),
+        name: printable(volume.name()),
+        phase: phase(volume.status.phase.as_ref()),
+        partner: printable(
+            &volume
+                .claim_ref()
+                .map(|claim| claim.key())
+                .unwrap_or_default(),
+        ),
     });
     table(&mut text, "Volumes", rows.collect(), played);
     let rows = cluster.server.claims.values().map(|claim| Row {
         object: format!("claim {}", claim.metadata.key()),
-        phase: claim.status.phase.as_ref().map(|phase| phase.to_string()),
-        partner: claim.volume_name().to_owned(),
+        name: printable(&claim.metadata.key()),
+        phase: phase(claim.status.phase.as_ref()),
+        partner: printable(claim.volume_name()),
     });
     table(&mut text, "Claims", rows.collect(), played);
     text
 }
 
 struct Row {
+    /// What the story calls it.
     object: String,
-    phase: Option<String>,
+    name: String,
+    phase: String,
     /// The claim of a volume, the volume of a claim.
     partner: String,
 }
 
-impl Row {
-    fn name(&self) -> &str {
-        self.object.split_once(' ').map_or("", |(_, name)| name)
-    }
+fn phase(phase: Option<&impl ToString>) -> String {
+    phase.map_or("(none)".to_owned(), |phase| printable(&phase.to_string()))
 }
 
 fn table(text: &mut String, title: &str, rows: Vec<Row>, played: &Played) {
     let width = |of: fn(&Row) -> &str| rows.iter().map(|row| of(row).len()).max().unwrap_or(0);
-    let (name_width, partner_width) = (width(Row::name), width(|row| &row.partner));
+    let (name_width, partner_width) = (width(|row| &row.name), width(|row| &row.partner));
     let _ = writeln!(text, "\n{title} ({}):", rows.len());
     for row in &rows {
-        let phase = row.phase.as_deref().unwrap_or("(none)");
+        let phase = &row.phase;
         // What a bound object waited for is in the story.
         let is_bound = phase == "Bound";
         let last_words = played.last_words.get(&row.object).filter(|_| !is_bound);
-        let words = last_words.map_or("", String::as_str);
+        let words = last_words.map(|words| printable(words)).unwrap_or_default();
         let line = format!(
             "  {:name_width$}  {phase:9}  {:partner_width$}  {words}",
-            row.name(),
-            row.partner
+            row.name, row.partner
         );
         let _ = writeln!(text, "{}", line.trim_end());
     }

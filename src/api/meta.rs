@@ -120,6 +120,21 @@ impl ObjectMeta {
             .find(|owner| owner.controller == Some(true))
     }
 
+    /// Whether two states are of one object: namespace, name and uid are equal.
+    /// An object that was deleted and created again under its name is another.
+    ///
+    /// ```
+    /// use pvbind::api::ObjectMeta;
+    /// let meta = |uid: &str| ObjectMeta { uid: Some(uid.into()), ..ObjectMeta::default() };
+    /// assert!(meta("u-1").is_same_object(&meta("u-1")));
+    /// assert!(!meta("u-1").is_same_object(&meta("u-2")));
+    /// ```
+    pub fn is_same_object(&self, other: &ObjectMeta) -> bool {
+        self.name() == other.name()
+            && self.namespace() == other.namespace()
+            && self.uid() == other.uid()
+    }
+
     /// `NAMESPACE/NAME`, or just the name if there is no namespace.
     ///
     /// ```

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::{ClaimEvidence, Config, Next, begin, sync_volume};
-use crate::api::{Node, PersistentVolume, PersistentVolumeClaim, StorageClass};
+use crate::api::{ClaimKey, Node, PersistentVolume, PersistentVolumeClaim, StorageClass};
 use crate::plan::{
-    ApiError, ApiServer, Done, End, Operation, Plan, Report, Verdict, WriteFailure, carry_out,
+    ApiError, ApiErrorKind, ApiServer, Done, End, Operation, Plan, Report, SyncError, Verdict,
+    WriteFailure, carry_out,
 };
 use crate::view::ClusterView;
 
@@ -90,6 +91,8 @@ pub enum OperationEnd {
     /// The API server could not be asked; the next sync starts the operation
     /// again.
     ReadFailed(ApiError),
+    /// A plan was cut off; the next sync starts the operation again.
+    CutOff,
 }
 
 impl OperationReport {
@@ -99,6 +102,7 @@ impl OperationReport {
             OperationEnd::Finished => None,
             OperationEnd::WriteFailed(failure) => Some(failure.to_string()),
             OperationEnd::ReadFailed(error) => Some(error.to_string()),
+            OperationEnd::CutOff => Some(SyncError::CutOff.to_string()),
         }
     }
 }
@@ -108,7 +112,8 @@ impl OperationReport {
 /// plan out.
 ///
 /// # Errors
-/// The claim could not be read. Nothing was written then; try again later.
+/// The claim could not be read, or another one was read in its place. Nothing
+/// was written then; try again later.
 pub fn run_volume_sync<V: ClusterView + ?Sized>(
     config: &Config,
     view: &V,
@@ -122,7 +127,16 @@ pub fn run_volume_sync<V: ClusterView + ?Sized>(
     let claim = server.read_claim(&key)?.map(Arc::new);
     let evidence = ClaimEvidence { key, claim };
     let plan = sync_volume(config, view, volume, Some(&evidence));
-    Ok(carry_out(server, plan))
+    match (&plan.verdict, evidence.claim) {
+        (Verdict::AskApiServer(key), Some(claim)) => Err(ApiError {
+            kind: ApiErrorKind::Other,
+            message: format!(
+                "asked for claim {key}, the API server returned {}",
+                ClaimKey::of(&claim)
+            ),
+        }),
+        _ => Ok(carry_out(server, plan)),
+    }
 }
 
 /// Runs an operation to its end: carries out its plans, and answers what it
@@ -147,6 +161,7 @@ pub fn run_operation<V: ClusterView + ?Sized>(
             End::Stopped(failure) | End::StoppedSilently(failure) => {
                 break OperationEnd::WriteFailed(failure);
             }
+            End::CutOff => break OperationEnd::CutOff,
         };
         plan = match next {
             Next::Finished => break OperationEnd::Finished,
@@ -201,8 +216,7 @@ fn ask_backend<V: ClusterView + ?Sized>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::ClaimKey;
-    use crate::plan::{ApiErrorKind, Change, Event, Step, Write, Written};
+    use crate::plan::{Change, Event, Step, Write, Written};
     use crate::view::Snapshot;
 
     /// An API server with one answer about claims.
@@ -306,6 +320,17 @@ mod tests {
             "spec": {"volumeName": "pv"}}));
         let report = run(&mut Server(Ok(claim.unwrap()))).unwrap();
         assert_eq!(report.writes(), 0);
+    }
+
+    #[test]
+    fn another_claim_than_the_one_asked_for_releases_nothing() {
+        let claim = serde_json::from_value(serde_json::json!({"metadata": {
+            "namespace": "shop", "name": "other", "uid": "u-other"}}));
+        let error = run(&mut Server(Ok(claim.unwrap()))).unwrap_err();
+        assert_eq!(
+            error.message,
+            "asked for claim shop/data, the API server returned shop/other"
+        );
     }
 
     #[test]

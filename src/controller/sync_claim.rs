@@ -28,7 +28,10 @@ use crate::view::{ClusterView, Held};
 /// - Where upstream leaves open which of several volumes it takes, the choice
 ///   is defined: see
 ///   [`find_best_match_for_claim`](crate::matching::find_best_match_for_claim).
-/// - An access mode list of a claim's status that is empty counts as absent.
+/// - An access mode list of a claim's status that is empty, or a capacity,
+///   counts as absent.
+/// - Of a bound claim and a volume that both have no uid, as only objects that no
+///   API server has seen, the names decide whose the volume is.
 ///
 /// # Cost
 /// A settled claim costs a look-up of its volume, and no allocation. An unbound
@@ -155,9 +158,12 @@ impl<'a, V: ClusterView + ?Sized> ClaimSync<'a, '_, V> {
                            Data on the volume is lost!";
             return self.lose(claim, EventReason::ClaimLost, message);
         };
-        let is_anothers = volume
-            .claim_ref()
-            .is_some_and(|reference| reference.uid() != claim.metadata.uid());
+        // Objects that the API server keeps have uids; of those that have none
+        // the names decide.
+        let is_anothers = volume.claim_ref().is_some_and(|reference| {
+            reference.uid() != claim.metadata.uid()
+                || (reference.uid().is_empty() && !volume.is_bound_to(&claim))
+        });
         if is_anothers {
             let message = "Two claims are bound to the same volume, \
                            this one is bound incorrectly";

@@ -103,10 +103,7 @@ impl<T: Changeable> Change<T> {
     }
 
     pub(super) fn is_of(&self, metadata: &ObjectMeta) -> bool {
-        let own = self.to.metadata();
-        own.name() == metadata.name()
-            && own.namespace() == metadata.namespace()
-            && own.uid() == metadata.uid()
+        self.to.metadata().is_same_object(metadata)
     }
 }
 

@@ -83,6 +83,23 @@ pub enum End<V = Verdict> {
     /// A write failed, and the operation ended without a word; the failure is
     /// for the log.
     StoppedSilently(WriteFailure),
+    /// [`Execution::finish`] was called while steps were left. What follows the
+    /// plan does not hold; decide again.
+    CutOff,
+}
+
+impl<V> End<V> {
+    /// What follows the plan, if it was carried out.
+    ///
+    /// # Errors
+    /// What ended it before.
+    pub fn finished(self) -> Result<V, SyncError> {
+        match self {
+            End::Finished(verdict) => Ok(verdict),
+            End::Stopped(failure) | End::StoppedSilently(failure) => Err(SyncError::Write(failure)),
+            End::CutOff => Err(SyncError::CutOff),
+        }
+    }
 }
 
 impl<V: FollowUp> Execution<V> {
@@ -111,16 +128,20 @@ impl<V: FollowUp> Execution<V> {
         };
         match result {
             Ok(written) => {
-                self.written(&written);
+                if step.is_write() {
+                    self.verdict.write_done();
+                    self.written(&written);
+                }
                 self.record(step, Ok(written));
             }
             Err(error) => self.failed(step, error),
         }
     }
 
-    /// What was done.
+    /// What was done. If steps are left, the end is [`End::CutOff`].
     pub fn finish(self) -> Report<V> {
         let end = match self.stopped {
+            None if !self.steps.is_empty() => End::CutOff,
             None | Some(Stop::Told) => End::Finished(self.verdict),
             Some(Stop::With(failure)) => End::Stopped(failure),
             Some(Stop::Silently(failure)) => End::StoppedSilently(failure),
@@ -149,6 +170,7 @@ impl<V: FollowUp> Execution<V> {
             let exists = error.kind == ApiErrorKind::AlreadyExists;
             self.record(step, Err(error.clone()));
             if exists {
+                self.verdict.write_done();
                 return;
             }
             if failed_attempts < attempts {
@@ -205,7 +227,7 @@ fn volume_written(step: &mut Step, volume: &Arc<PersistentVolume>) {
             {
                 change.rebase(volume);
             }
-            Write::DeleteVolume(deleted) if deleted.name() == volume.name() => {
+            Write::DeleteVolume(deleted) if deleted.metadata.is_same_object(&volume.metadata) => {
                 *deleted = Arc::clone(volume);
             }
             _ => {}
@@ -277,6 +299,7 @@ impl Report {
         match &self.end {
             End::Finished(Verdict::Retry(error)) => Some(error.clone()),
             End::Finished(_) => None,
+            End::CutOff => Some(SyncError::CutOff),
             End::Stopped(failure) | End::StoppedSilently(failure) => {
                 Some(SyncError::Write(failure.clone()))
             }
@@ -333,6 +356,86 @@ mod tests {
             to: volume(json!({"metadata": {"name": "pv", "resourceVersion": "1",
                 "labels": {"made": label}}})),
         }
+    }
+
+    #[test]
+    fn a_plan_that_is_given_up_half_way_does_not_count_as_carried_out() {
+        let change = Change {
+            from: volume(json!({"metadata": {"name": "pv", "resourceVersion": "1"}})),
+            to: volume(
+                json!({"metadata": {"name": "pv", "resourceVersion": "1", "labels": {"a": "b"}}}),
+            ),
+        };
+        let plan = Plan {
+            steps: vec![event(), stop(Write::Volume(change))],
+            verdict: Verdict::Settled,
+        };
+        let mut execution = Execution::new(plan.clone());
+        execution.answer(Ok(Written::Nothing));
+        let report = execution.finish();
+        assert_eq!(report.end, End::CutOff);
+        assert_eq!(report.error(), Some(SyncError::CutOff));
+        assert_eq!(Execution::new(plan).finish().end, End::CutOff);
+    }
+
+    #[test]
+    fn a_volume_is_deleted_in_the_version_that_the_write_before_returned() {
+        let object = |version: &str| {
+            volume(json!({"metadata": {"name": "pv", "uid": "u-1", "resourceVersion": version}}))
+        };
+        let change = Change {
+            from: object("1"),
+            to: volume(
+                json!({"metadata": {"name": "pv", "uid": "u-1", "resourceVersion": "1",
+                "labels": {"a": "b"}}}),
+            ),
+        };
+        let plan = Plan {
+            steps: vec![
+                stop(Write::Volume(change)),
+                stop(Write::DeleteVolume(object("1"))),
+            ],
+            verdict: Verdict::Settled,
+        };
+        let mut execution = Execution::new(plan);
+        execution.answer(Ok(Written::Volume(object("2"))));
+        let Some(Step::Write {
+            write: Write::DeleteVolume(deleted),
+            ..
+        }) = execution.step()
+        else {
+            panic!("no deletion");
+        };
+        assert_eq!(deleted.metadata.resource_version(), "2");
+    }
+
+    #[test]
+    fn a_volume_is_created_for_the_claim_in_its_new_version() {
+        let made = volume(json!({"metadata": {"name": "pv"}, "spec": {"claimRef": {
+            "namespace": "shop", "name": "data", "uid": "u-1", "resourceVersion": "1"}}}));
+        let create = Write::CreateVolume {
+            volume: Box::new((*made).clone()),
+            attempts: 1,
+        };
+        let change = Change {
+            from: claim("1"),
+            to: claim("1"),
+        };
+        let plan = Plan {
+            steps: vec![stop(Write::Claim(change)), stop(create)],
+            verdict: Verdict::Settled,
+        };
+        let mut execution = Execution::new(plan);
+        execution.answer(Ok(Written::Claim(claim("2"))));
+        let Some(Step::Write {
+            write: Write::CreateVolume { volume, .. },
+            ..
+        }) = execution.step()
+        else {
+            panic!("no creation");
+        };
+        let version = volume.claim_ref().unwrap().resource_version.as_deref();
+        assert_eq!(version, Some("2"));
     }
 
     #[test]

@@ -68,7 +68,7 @@ impl Operation {
     /// operation was planned with.
     pub(super) fn claim_written(&mut self, written: &Arc<PersistentVolumeClaim>) {
         if let Operation::Provision { claim, .. } = self
-            && claim.metadata.key() == written.metadata.key()
+            && claim.metadata.is_same_object(&written.metadata)
         {
             *claim = Arc::clone(written);
         }
@@ -76,7 +76,7 @@ impl Operation {
 
     pub(super) fn volume_written(&mut self, written: &Arc<PersistentVolume>) {
         if let Operation::Delete { volume } | Operation::Recycle { volume } = self
-            && volume.name() == written.name()
+            && volume.metadata.is_same_object(&written.metadata)
         {
             *volume = Arc::clone(written);
         }

@@ -86,6 +86,9 @@ pub enum SyncError {
         /// The claim that the volume names.
         holder: ClaimKey,
     },
+    /// The plan was not carried out to its end.
+    #[error("the plan was cut off")]
+    CutOff,
     /// The claim's status cannot be that of a bound claim.
     #[error(transparent)]
     ClaimStatus(#[from] ClaimStatusError),
@@ -114,6 +117,10 @@ pub trait FollowUp {
     fn volume_written(&mut self, volume: &PersistentVolume) {
         let _ = volume;
     }
+
+    /// A write was done, whatever came back of it; a volume that was to be
+    /// created and exists already included.
+    fn write_done(&mut self) {}
 
     /// A write with [`OnFailure::Tell`](super::OnFailure::Tell) failed with
     /// this text.

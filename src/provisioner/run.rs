@@ -9,7 +9,7 @@ use super::{
     continue_claim, csi, sync_volume,
 };
 use crate::api::{PersistentVolume, PersistentVolumeClaim};
-use crate::plan::{ApiServer, Done, End, Plan, Report, carry_out};
+use crate::plan::{ApiServer, Done, Plan, Report, carry_out};
 use crate::view::{Held, ProvisioningView};
 
 /// What a CSI driver, and what stands around it, does for a provisioner.
@@ -162,11 +162,11 @@ pub fn run_claim<V: ProvisioningView + ?Sized>(
     loop {
         let report = carry_out(server, plan);
         done.extend(report.done);
-        let next = match report.end {
-            End::Finished(next) => next,
+        let next = match report.end.finished() {
+            Ok(next) => next,
             // No write of these plans stops them; should one, it failed.
-            End::Stopped(failure) | End::StoppedSilently(failure) => {
-                let message = failure.to_string();
+            Err(error) => {
+                let message = error.to_string();
                 let outcome: Result<ClaimOutcome, _> = Err(ProvisionError::Write { message });
                 let progress = Progress::Unchanged;
                 let end = ClaimEnd { outcome, progress };
@@ -269,11 +269,11 @@ pub fn run_volume<'a, V: ProvisioningView + ?Sized>(
     loop {
         let Report { done: tried, end } = carry_out(server, plan);
         done.extend(tried);
-        let next = match end {
-            End::Finished(next) => next,
+        let next = match end.finished() {
+            Ok(next) => next,
             // As for a claim.
-            End::Stopped(failure) | End::StoppedSilently(failure) => {
-                let message = failure.to_string();
+            Err(error) => {
+                let message = error.to_string();
                 let outcome = Err(ProvisionError::Write { message });
                 return VolumeReport { done, outcome };
             }

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use pvbind::api::ClaimPhase;
 use pvbind::controller::{DeleteError, InTreePlugin, sync_claim, sync_volume};
 use serde_json::{Value, json};
 
@@ -39,6 +40,7 @@ struct Seed {
     classes: Vec<Value>,
     pods: Vec<Value>,
     dynamic_provisioning: bool,
+    attributes_classes: bool,
     answers: Answers,
 }
 
@@ -68,6 +70,7 @@ impl Seed {
         world.answers = self.answers.clone();
         let config = &mut world.config;
         config.dynamic_provisioning = self.dynamic_provisioning;
+        config.attributes_classes = self.attributes_classes;
         config.plugins = vec![
             InTreePlugin {
                 can_provision: true,
@@ -283,8 +286,16 @@ fn cluster(competes: bool) -> impl Strategy<Value = Seed> {
         false => (0..MOST).map(|i| format!("own-{i}")).collect(),
     };
     let classes: Vec<_> = names.into_iter().map(class).collect();
-    (volumes, claims, classes, yes(0.5), yes(0.9), answers()).prop_map(
-        |(volumes, claims, classes, has_pod, dynamic_provisioning, answers)| {
+    let switches = (yes(0.9), yes(0.7));
+    (volumes, claims, classes, yes(0.5), switches, answers()).prop_map(
+        |(
+            volumes,
+            claims,
+            classes,
+            has_pod,
+            (dynamic_provisioning, attributes_classes),
+            answers,
+        )| {
             let pod = json!({"metadata": {"namespace": "ns", "name": "pod"}, "spec": {"volumes": [
                 {"name": "a", "persistentVolumeClaim": {"claimName": "c0"}}]}});
             Seed {
@@ -293,6 +304,7 @@ fn cluster(competes: bool) -> impl Strategy<Value = Seed> {
                 classes,
                 pods: Vec::from_iter(has_pod.then_some(pod)),
                 dynamic_provisioning,
+                attributes_classes,
                 answers,
             }
         },
@@ -328,12 +340,31 @@ proptest! {
         }
         let mut holders = BTreeSet::new();
         for claim in world.server.claims.values() {
-            let volume = world.server.volumes.get(claim.volume_name());
-            let is_held = volume.and_then(|volume| volume.claim_ref())
-                .is_some_and(|holder| holder.uid() == claim.metadata.uid());
-            if claim.is_bind_completed() && is_held {
+            if claim.is_bind_completed() && claim.status.phase == Some(ClaimPhase::Bound) {
                 prop_assert!(holders.insert(claim.volume_name()), "two claims have one volume");
+                let volume = &world.server.volumes[claim.volume_name()];
+                let holder = volume.claim_ref().map(|holder| holder.uid());
+                prop_assert_eq!(holder, Some(claim.metadata.uid()));
             }
+        }
+    }
+
+    /// The world watches over it; here the cache misses some of the claims.
+    #[test]
+    fn a_cache_that_misses_claims_releases_no_volume_of_a_claim_that_lives(
+        seed in cluster(true), missing in prop::collection::vec(any::<bool>(), MOST)
+    ) {
+        let mut world = seed.world();
+        world.refresh();
+        world.is_fresh = false;
+        world.held = Some(Vec::new());
+        for (key, is_missing) in world.claim_keys().iter().zip(missing) {
+            if is_missing {
+                world.snapshot.delete(&world.server.claims[key]);
+            }
+        }
+        for name in world.volume_names() {
+            world.sync_volume(&name);
         }
     }
 

@@ -75,8 +75,23 @@ fn next_version(
     if stored.resource_version != sent.resource_version || stored.uid != sent.uid {
         return Err(error(ApiErrorKind::Conflict));
     }
-    let number: u64 = stored.resource_version().parse().unwrap_or_default();
-    Ok(Some((number + 1).to_string()))
+    Ok(Some(successor(stored.resource_version())))
+}
+
+/// The number after this one, however long it is; "1" after what is no number.
+fn successor(version: &str) -> String {
+    if version.is_empty() || !version.bytes().all(|byte| byte.is_ascii_digit()) {
+        return "1".to_owned();
+    }
+    let kept = version.trim_end_matches('9');
+    let nines = version.len() - kept.len();
+    let mut digits: Vec<char> = kept.chars().collect();
+    let last = digits
+        .pop()
+        .and_then(|last| last.to_digit(10))
+        .unwrap_or_default();
+    let head: String = digits.into_iter().collect();
+    format!("{head}{}{}", last + 1, "0".repeat(nines))
 }
 
 macro_rules! writes {

@@ -12,6 +12,8 @@
 //! - a write of spec and metadata touches the status, or one of the status
 //!   anything else;
 //! - a plan writes a claim's binding before its volume;
+//! - a volume is called Released while the server has its claim, and that claim
+//!   names no other volume;
 //! - a step is planned that the life of a volume or a claim refuses.
 //!
 //! Where the cache is as new as the server ([`World::is_fresh`]), also that a
@@ -22,7 +24,7 @@ use std::sync::Arc;
 
 use pvbind::api::{
     ClaimKey, ClaimPhase, CsiNode, Node, PersistentVolume, PersistentVolumeClaim,
-    PersistentVolumeReclaimPolicy as Policy, Pod, StorageClass, names,
+    PersistentVolumeReclaimPolicy as Policy, Pod, StorageClass, VolumePhase, names,
 };
 use pvbind::binding::ClaimStatusError;
 use pvbind::controller::{
@@ -424,6 +426,20 @@ impl Watched<'_> {
         result
     }
 
+    /// The server has no claim that the volume could still serve.
+    fn check_abandoned(&self, volume: &PersistentVolume) {
+        let holder = volume.claim_ref().unwrap();
+        let claim = self.server.claims.get(&ClaimKey::referred(holder));
+        let is_kept = claim.is_some_and(|claim| {
+            let wanted = claim.volume_name();
+            claim.metadata.uid() == holder.uid() && (wanted.is_empty() || wanted == volume.name())
+        });
+        assert!(
+            !is_kept,
+            "a volume is released, its claim lives: {volume:?}"
+        );
+    }
+
     /// The claim's volume on the server is bound to the claim.
     fn check_bound(&self, claim: &PersistentVolumeClaim) {
         let volume = self.server.volumes.get(claim.volume_name());
@@ -486,6 +502,9 @@ impl ApiServer for Watched<'_> {
         assert_eq!(from.spec, to.spec, "a status write touches the spec");
         self.pass(|| json!(["volume status", to]))?;
         let result = self.server.update_volume_status(change);
+        if result.is_ok() && to.status.phase == Some(VolumePhase::Released) {
+            self.check_abandoned(to);
+        }
         self.count(result)
     }
 

@@ -40,7 +40,7 @@ pub enum Next {
 impl FollowUp for Next {
     fn claim_written(&mut self, claim: &PersistentVolumeClaim) {
         if let Some(job) = self.provisioning()
-            && job.claim.metadata.key() == claim.metadata.key()
+            && job.claim.metadata.is_same_object(&claim.metadata)
         {
             job.claim = Arc::new(claim.clone());
         }
@@ -51,14 +51,21 @@ impl FollowUp for Next {
             job: WriteJob::RemoveFinalizer(held),
             ..
         }) = self
+            && held.metadata.is_same_object(&volume.metadata)
         {
             *held = Arc::new(volume.clone());
         }
     }
 
+    fn write_done(&mut self) {
+        if let Next::AfterWrite(after) = self {
+            after.result.get_or_insert(Ok(()));
+        }
+    }
+
     fn write_failed(&mut self, message: &str) {
         if let Next::AfterWrite(after) = self {
-            after.failure = Some(message.to_owned());
+            after.result = Some(Err(message.to_owned()));
         }
     }
 }
@@ -87,7 +94,8 @@ impl Next {
 #[derive(Clone, Debug, PartialEq)]
 pub struct AfterWrite {
     pub(super) job: WriteJob,
-    failure: Option<String>,
+    /// How the write went, once it was heard.
+    result: Option<Result<(), String>>,
 }
 
 /// What the write was for.
@@ -103,14 +111,15 @@ pub(super) enum WriteJob {
 
 impl AfterWrite {
     pub(super) fn new(job: WriteJob) -> Self {
-        AfterWrite { job, failure: None }
+        AfterWrite { job, result: None }
     }
 
-    /// Goes on.
+    /// Goes on. If the write was neither done nor refused, because the plan was
+    /// not carried out to its end, the operation is given up: the next sync
+    /// starts it again.
     pub fn proceed(self) -> Plan<Next> {
-        let result = match self.failure {
-            None => Ok(()),
-            Some(message) => Err(message),
+        let Some(result) = self.result else {
+            return Plan::empty(Next::Finished);
         };
         match self.job {
             WriteJob::SetExternal(job) => provision::external_set(&job, result),
@@ -148,7 +157,8 @@ impl ReadVolume {
         &self.name
     }
 
-    /// Goes on with what was read; `None` if there is no such volume.
+    /// Goes on with what was read; `None` if there is no such volume. A volume of
+    /// another name is no answer, and ends the operation.
     ///
     /// Here deletion and recycling check again whether the volume is still
     /// released, against the claims in the view.
@@ -158,6 +168,9 @@ impl ReadVolume {
         view: &V,
         volume: Option<PersistentVolume>,
     ) -> Plan<Next> {
+        if (volume.as_ref()).is_some_and(|volume| volume.name() != self.name) {
+            return Plan::empty(Next::Finished);
+        }
         let volume = volume.map(Arc::new);
         match (self.job, volume) {
             (ReadJob::Provision(job), None) => provision::not_there_yet(config, job),

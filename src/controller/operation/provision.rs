@@ -192,7 +192,9 @@ impl ProvisionVolume {
     }
 
     /// The backend made this volume. Its name, claimRef, phase and class, and
-    /// the controller's annotations and finalizer, are added here.
+    /// the controller's annotations and finalizer, are added here; namespace,
+    /// uid, resourceVersion and timestamps are taken away. Everything else is
+    /// created as the backend gives it.
     pub fn provisioned(self, volume: PersistentVolume) -> Plan<Next> {
         let volume = self.job.dress(volume);
         let mut draft = Draft::of_operation();
@@ -238,6 +240,12 @@ impl Provisioning {
         let is_deleted_later = policy == Some(&PersistentVolumeReclaimPolicy::Delete);
         let metadata = &mut volume.metadata;
         metadata.name = Some(self.volume_name());
+        // What only the API server may say of an object that is to be created.
+        metadata.namespace = None;
+        metadata.uid = None;
+        metadata.resource_version = None;
+        metadata.creation_timestamp = None;
+        metadata.deletion_timestamp = None;
         metadata.set_annotation(names::BOUND_BY_CONTROLLER, names::YES);
         metadata.set_annotation(names::PROVISIONED_BY, &self.provisioner);
         if is_deleted_later && !metadata.has_finalizer(names::PV_CONTROLLER_FINALIZER) {

@@ -69,6 +69,151 @@ fn a_deletion_ends_unless_the_volume_is_the_same_and_still_released() {
 }
 
 #[test]
+fn a_volume_whose_claim_ref_lost_its_uid_meanwhile_is_not_deleted() {
+    let mut read = volume("u-1", "Delete", "Released");
+    read.spec.claim_ref.as_mut().unwrap().uid = None;
+    let plan = deletion(&config(), &Snapshot::new(), Some(read));
+    assert_eq!(plan, Plan::empty(Next::Finished));
+}
+
+/// What recycling does once its volume is read again.
+fn recycling(config: &Config, read: PersistentVolume) -> Plan<Next> {
+    let volume = Arc::new(volume("u-1", "Recycle", "Released"));
+    let Next::ReadVolume(next) = begin(config, Operation::Recycle { volume }).verdict else {
+        panic!("the volume is not read again");
+    };
+    next.answer(config, &Snapshot::new(), Some(read))
+}
+
+#[test]
+fn a_volume_made_anew_under_the_same_name_is_not_emptied() {
+    let plan = recycling(&config(), volume("u-2", "Recycle", "Released"));
+    assert_eq!(plan, Plan::empty(Next::Finished));
+    let plan = recycling(&config(), volume("u-1", "Recycle", "Released"));
+    assert!(matches!(plan.verdict, Next::Recycle(_)));
+}
+
+#[test]
+fn a_plugin_that_cannot_recycle_fails_the_volume() {
+    let mut config = config();
+    for plugin in &mut config.plugins {
+        plugin.can_recycle = false;
+    }
+    let plan = recycling(&config, volume("u-1", "Recycle", "Released"));
+    let [Step::Write { .. }, Step::Event(event)] = plan.steps.as_slice() else {
+        panic!("{plan:?}");
+    };
+    assert_eq!(event.message, "No recycler plugin found for the volume!");
+}
+
+#[test]
+fn a_volume_made_by_a_plugin_that_cannot_delete_fails() {
+    let mut config = config();
+    for plugin in &mut config.plugins {
+        plugin.can_delete = false;
+    }
+    let mut read = volume("u-1", "Delete", "Released");
+    read.metadata.set_annotation(names::PROVISIONED_BY, PLUGIN);
+    let plan = deletion(&config, &Snapshot::new(), Some(read));
+    let [Step::Write { .. }, Step::Event(event)] = plan.steps.as_slice() else {
+        panic!("{plan:?}");
+    };
+    assert_eq!(event.message, "no deletable volume plugin matched");
+}
+
+#[test]
+fn a_volume_of_another_name_is_no_answer() {
+    let mut other = volume("u-1", "Delete", "Released");
+    other.metadata.name = Some("other".to_owned());
+    let plan = deletion(&config(), &Snapshot::new(), Some(other));
+    assert_eq!(plan, Plan::empty(Next::Finished));
+}
+
+#[test]
+fn an_operation_whose_plan_was_not_carried_out_is_given_up() {
+    let read = || volume("u-1", "Delete", "Released");
+    let Next::Delete(next) = deletion(&config(), &Snapshot::new(), Some(read())).verdict else {
+        panic!("the backend is not asked");
+    };
+    let Next::ReadVolume(next) = next.deleted().verdict else {
+        panic!("the volume is not read again");
+    };
+    let mut with_finalizer = read();
+    with_finalizer.metadata.finalizers = Some(vec![names::PV_CONTROLLER_FINALIZER.to_owned()]);
+    let plan = next.answer(&config(), &Snapshot::new(), Some(with_finalizer));
+    let Next::AfterWrite(next) = plan.verdict.clone() else {
+        panic!("{plan:?}");
+    };
+    assert_eq!(next.proceed(), Plan::empty(Next::Finished));
+
+    // Carried out, and answered with another volume: that one is not deleted.
+    let mut other = read();
+    other.metadata.name = Some("other".to_owned());
+    other.metadata.uid = Some("u-2".to_owned());
+    let mut verdict = plan.verdict;
+    verdict.volume_written(&other);
+    verdict.write_done();
+    let Next::AfterWrite(next) = verdict else {
+        panic!("{verdict:?}");
+    };
+    let plan = next.proceed();
+    let [
+        Step::Write {
+            write: Write::DeleteVolume(deleted),
+            ..
+        },
+    ] = plan.steps.as_slice()
+    else {
+        panic!("{plan:?}");
+    };
+    assert_eq!(deleted.name(), "pv");
+}
+
+#[test]
+fn a_claim_recreated_under_the_same_name_does_not_take_over_a_provisioning() {
+    let mut plan = provisioning(&config(), claim(json!({})), json!({}));
+    let mut other = (*claim(json!({}))).clone();
+    other.metadata.uid = Some("u-other".to_owned());
+    plan.verdict.claim_written(&other);
+    let Next::StartProvisioner(next) = plan.verdict else {
+        panic!("{plan:?}");
+    };
+    let Next::Provision(next) = next.started(&Snapshot::new()).verdict else {
+        panic!("the backend is not asked");
+    };
+    assert_eq!(next.request().volume_name, "pvc-u-claim");
+}
+
+#[test]
+fn what_only_the_api_server_may_say_is_not_taken_from_the_backend() {
+    let plan = provisioning(&config(), claim(json!({})), json!({}));
+    let Next::StartProvisioner(next) = plan.verdict else {
+        panic!("{plan:?}");
+    };
+    let Next::Provision(next) = next.started(&Snapshot::new()).verdict else {
+        panic!("the backend is not asked");
+    };
+    let made = serde_json::from_value(json!({"metadata": {
+        "name": "x", "namespace": "kube-system", "uid": "u-x", "resourceVersion": "7",
+        "creationTimestamp": "2026-01-01T00:00:00Z", "deletionTimestamp": "2026-01-01T00:00:00Z",
+        "labels": {"disk": "ssd"}}}));
+    let plan = next.provisioned(made.unwrap());
+    let [
+        Step::Write {
+            write: Write::CreateVolume { volume, .. },
+            ..
+        },
+    ] = plan.steps.as_slice()
+    else {
+        panic!("{plan:?}");
+    };
+    let metadata = serde_json::to_value(&volume.metadata).unwrap();
+    let mut fields: Vec<_> = metadata.as_object().unwrap().keys().collect();
+    fields.sort();
+    assert_eq!(fields, ["annotations", "labels", "name"]);
+}
+
+#[test]
 fn an_object_whose_policy_became_retain_meanwhile_is_not_deleted() {
     let read = volume("u-1", "Delete", "Released");
     let Next::Delete(next) = deletion(&config(), &Snapshot::new(), Some(read)).verdict else {
