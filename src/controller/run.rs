@@ -142,8 +142,46 @@ pub fn run_volume_sync<V: ClusterView + ?Sized>(
 /// Runs an operation to its end: carries out its plans, and answers what it
 /// waits for from the API server and the backend.
 ///
-/// It is synchronous and waits nowhere; an embedder that wants to wait between
-/// attempts, or that is asynchronous, writes the same loop.
+/// It is synchronous and waits nowhere. An embedder that wants to wait between
+/// attempts, or that is asynchronous, writes the same loop with `.await`:
+///
+/// ```
+/// # use pvbind::api::PersistentVolume;
+/// # use pvbind::controller::*;
+/// # use pvbind::plan::{ApiError, End, Operation, Plan, Report};
+/// # use pvbind::view::Snapshot;
+/// # struct Client;
+/// # impl Client {
+/// #     async fn carry_out(&self, _: Plan<Next>) -> Report<Next> { unimplemented!() }
+/// #     async fn read_volume(&self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { Ok(None) }
+/// # }
+/// # struct Backend;
+/// # impl Backend {
+/// #     async fn delete(&self, _: &PersistentVolume) -> Result<(), String> { Ok(()) }
+/// # }
+/// async fn delete(
+///     config: &Config, view: &Snapshot, client: &Client, backend: &Backend, operation: Operation,
+/// ) -> Result<(), ApiError> {
+///     let mut plan = begin(config, operation);
+///     // A plan that is cut off ends the operation; the next sync starts it again.
+///     while let End::Finished(next) = client.carry_out(plan).await.end {
+///         plan = match next {
+///             Next::AfterWrite(next) => next.proceed(),
+///             Next::ReadVolume(next) => {
+///                 let volume = client.read_volume(next.name()).await?;
+///                 next.answer(config, view, volume)
+///             }
+///             Next::Delete(next) => match backend.delete(next.volume()).await {
+///                 Ok(()) => next.deleted(),
+///                 Err(message) => next.failed(&message),
+///             },
+///             // `Provision` and `Recycle` are answered in the same way.
+///             _ => break,
+///         };
+///     }
+///     Ok(())
+/// }
+/// ```
 pub fn run_operation<V: ClusterView + ?Sized>(
     config: &Config,
     view: &V,

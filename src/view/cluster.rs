@@ -16,6 +16,10 @@ use crate::matching::{FindError, SearchOptions};
 /// between kinds, but while one decision runs, the same question should have
 /// the same answer.
 ///
+/// Objects are expected to have uids, as all have that an API server keeps: a
+/// bind goes by them, and without them an earlier claim of the same name cannot
+/// be told from a later one. Give manifests one each before you ask.
+///
 /// No answer costs a copy of an object: see [`Held`]. [`Snapshot`] is the
 /// ready-made view; over an embedder's own store a method is a line or two:
 ///

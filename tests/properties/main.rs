@@ -17,7 +17,8 @@
 //!   and in any order of objects but that of competing claims; on the way no
 //!   volume that is to be kept is deleted, none goes from claim to claim without
 //!   being cleared, no wish of a user is removed, no claim is bound before its
-//!   volume, no status write touches the spec.
+//!   volume, no status write touches the spec, and no volume is released while
+//!   its claim lives, even if the cache misses claims.
 //! - `assignment`: the policy that chooses a pod's volumes together finds an
 //!   assignment whenever trying all does, at the same cost; it fits where the
 //!   faithful one does; another open volume never makes a node unfit for it; no
