@@ -1,7 +1,7 @@
 //! Folders of this machine as volumes: the sample of an in-tree plugin.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use futures::future::BoxFuture;
 use pvbind::api::{PersistentVolume, ResourceList};
@@ -14,8 +14,10 @@ use crate::provisioner::Provisioner;
 /// For tries on a single machine, as upstream's `--enable-hostpath-provisioner`:
 /// pods on other nodes find nothing in the folder.
 ///
+/// As upstream, it deletes and empties only folders under `/tmp`, and its own.
+///
 /// Differences from upstream: the folder is named after the volume, so that a
-/// volume made twice is one; and only folders under its own are deleted.
+/// volume made twice is one; and a volume is emptied here, not by a pod.
 #[derive(Debug)]
 pub struct HostPath {
     folder: PathBuf,
@@ -34,16 +36,17 @@ impl HostPath {
         }
     }
 
-    /// The folder of a volume, if it is one that this plugin made.
-    fn own_folder(&self, volume: &PersistentVolume) -> Result<PathBuf, String> {
+    /// The folder of a volume, if it is one that may be emptied.
+    fn folder_of(&self, volume: &PersistentVolume) -> Result<PathBuf, String> {
         let path = volume.spec.unknown.get("hostPath");
         let path = path.and_then(|source| source.get("path")?.as_str());
         let path = Path::new(path.unwrap_or_default());
-        match path.parent() == Some(&*self.folder) && path.file_name().is_some() {
+        let is_below = |folder: &Path| path.starts_with(folder) && path != folder;
+        let is_plain = path.components().all(|part| part != Component::ParentDir);
+        match is_plain && (is_below(&self.folder) || is_below(Path::new("/tmp"))) {
             true => Ok(path.to_owned()),
             false => Err(format!(
-                "host_path deleter only supports {}/.+ but received provided {}",
-                self.folder.display(),
+                "host_path deleter only supports /tmp/.+ but received provided {}",
                 path.display()
             )),
         }
@@ -55,6 +58,7 @@ impl Provisioner for HostPath {
         InTreePlugin {
             can_provision: true,
             can_delete: true,
+            can_recycle: true,
             ..InTreePlugin::new(HostPath::NAME, ["hostPath"])
         }
     }
@@ -73,7 +77,7 @@ impl Provisioner for HostPath {
 
     fn delete(&self, volume: PersistentVolume) -> BoxFuture<'_, Result<(), DeleteError>> {
         Box::pin(async move {
-            let path = self.own_folder(&volume).map_err(DeleteError::Failed)?;
+            let path = self.folder_of(&volume).map_err(DeleteError::Failed)?;
             let deleted = blocking(move || match std::fs::remove_dir_all(path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                 result => result,
@@ -81,6 +85,26 @@ impl Provisioner for HostPath {
             deleted.await.map_err(DeleteError::Failed)
         })
     }
+
+    fn recycle(&self, volume: PersistentVolume) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(async move {
+            let path = self.folder_of(&volume)?;
+            blocking(move || empty(&path)).await
+        })
+    }
+}
+
+/// Deletes what is in a folder, and keeps the folder.
+fn empty(folder: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            std::fs::remove_dir_all(entry.path())?;
+        } else {
+            std::fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 fn volume_at(

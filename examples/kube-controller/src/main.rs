@@ -1,6 +1,7 @@
 //! The command line of the controller.
 
 use std::error::Error;
+use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -105,7 +106,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
 fn start_log(format: LogFormat) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     let log = tracing_subscriber::fmt().with_env_filter(filter);
-    let log = log.with_writer(std::io::stderr);
+    let is_terminal = std::io::stderr().is_terminal();
+    let log = log.with_writer(std::io::stderr).with_ansi(is_terminal);
     match format {
         LogFormat::Text => log.init(),
         LogFormat::Json => log.json().flatten_event(true).init(),

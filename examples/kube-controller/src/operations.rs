@@ -108,6 +108,8 @@ pub struct Operations {
     names: HashMap<Id, (String, Key)>,
     going_on: HashSet<String>,
     rests: HashMap<String, Rest>,
+    /// The objects that wait for an operation to end.
+    put_off: HashSet<Key>,
 }
 
 /// An operation that failed is not started again for a while.
@@ -128,6 +130,7 @@ impl Operations {
             names: HashMap::new(),
             going_on: HashSet::new(),
             rests: HashMap::new(),
+            put_off: HashSet::new(),
         }
     }
 
@@ -152,8 +155,8 @@ impl Operations {
         self.going_on.insert(name);
     }
 
-    /// Waits for an operation to end, and says when to sync its object again if
-    /// it failed. Waits forever while none is going on.
+    /// Waits for an operation to end, and says when to sync its object again.
+    /// Waits forever while none is going on.
     pub async fn ended(&mut self) -> Option<(Key, Instant)> {
         match self.tasks.join_next_with_id().await {
             None => std::future::pending().await,
@@ -163,6 +166,16 @@ impl Operations {
                 self.note(error.id(), true)
             }
         }
+    }
+
+    /// Whether one on this object is going on; then the object is to be synced
+    /// when it ends.
+    pub fn put_off(&mut self, key: &Key) -> bool {
+        let is_busy = self.names.values().any(|(_, busy)| busy == key);
+        if is_busy {
+            self.put_off.insert(key.clone());
+        }
+        is_busy
     }
 
     /// How many are going on.
@@ -178,12 +191,13 @@ impl Operations {
     fn note(&mut self, id: Id, failed: bool) -> Option<(Key, Instant)> {
         let (name, key) = self.names.remove(&id)?;
         self.going_on.remove(&name);
+        self.put_off.retain(|waiting| *waiting != key || !failed);
         info!(operation = name, failed, "ends");
+        let now = Instant::now();
         if !failed {
             self.rests.remove(&name);
-            return None;
+            return self.put_off.remove(&key).then_some((key, now));
         }
-        let now = Instant::now();
         let longest = Operations::LONGEST.saturating_mul(2);
         self.rests.retain(|_, rest| rest.until + longest > now);
         let rest = self.rests.entry(name).or_insert(Rest {

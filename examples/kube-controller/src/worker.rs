@@ -11,7 +11,7 @@ use std::time::Duration;
 use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
 use pvbind::controller::{ClaimEvidence, sync_claim, sync_volume};
 use pvbind::plan::{Plan, Step, Verdict, Written};
-use pvbind::view::{Applied, Snapshot, Stored};
+use pvbind::view::{Applied, Snapshot, Stored, is_older_version};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -27,6 +27,8 @@ use crate::watches::{KINDS, News, Told, WatchEnded};
 const MEMORY: Duration = Duration::from_secs(600);
 /// How long running operations may take to end when the worker stops.
 const GRACE: Duration = Duration::from_secs(20);
+/// How long to wait before the API server is asked about a doubt again.
+const DOUBT: Duration = Duration::from_secs(1);
 /// How often the worker shows that it is alive.
 const BEAT: Duration = Duration::from_secs(10);
 
@@ -58,6 +60,9 @@ pub struct Worker {
     listed: HashSet<&'static str>,
     /// The uids of what is gone, and since when.
     gone: HashMap<String, Instant>,
+    /// What a list lacked that may be older than the object: see
+    /// [`Worker::settle_doubts`].
+    doubts: Vec<Key>,
 }
 
 impl Worker {
@@ -74,6 +79,7 @@ impl Worker {
             told: HashMap::new(),
             listed: HashSet::new(),
             gone: HashMap::new(),
+            doubts: Vec::new(),
         }
     }
 
@@ -98,7 +104,9 @@ impl Worker {
             if self.next_resync.is_some_and(|at| at <= now) {
                 self.queue_all(now);
             }
+            self.settle_doubts().await;
             if self.is_ready()
+                && self.doubts.is_empty()
                 && let Some(key) = self.queue.next(now)
             {
                 self.sync(key).await;
@@ -154,6 +162,9 @@ impl Worker {
     }
 
     fn wake_at(&self, now: Instant) -> Instant {
+        if !self.doubts.is_empty() {
+            return now;
+        }
         let beat = now + BEAT;
         let queue = self.queue.next_at().filter(|_| self.is_ready());
         let times = [queue, self.next_resync];
@@ -190,10 +201,14 @@ impl Worker {
             self.queue.add(Key::Volume(volume.name().to_owned()));
         }
         for volume in gone {
-            self.bury(volume.metadata.uid());
-            if let Some(claim) = volume.claim_ref() {
-                self.queue.add(Key::Claim(ClaimKey::referred(claim)));
-            }
+            self.volume_gone(&volume);
+        }
+    }
+
+    fn volume_gone(&mut self, volume: &PersistentVolume) {
+        self.bury(volume.metadata.uid());
+        if let Some(claim) = volume.claim_ref() {
+            self.queue.add(Key::Claim(ClaimKey::referred(claim)));
         }
     }
 
@@ -205,20 +220,24 @@ impl Worker {
             self.queue.add(Key::Claim(ClaimKey::of(&claim)));
         }
         for claim in gone {
-            self.bury(claim.metadata.uid());
-            if !claim.volume_name().is_empty() {
-                self.queue.add(Key::Volume(claim.volume_name().to_owned()));
-            }
+            self.claim_gone(&claim);
         }
     }
 
-    fn take_in_others<T: Stored + HasUid>(&mut self, kind: &'static str, told: Told<T>) {
+    fn claim_gone(&mut self, claim: &PersistentVolumeClaim) {
+        self.bury(claim.metadata.uid());
+        if !claim.volume_name().is_empty() {
+            self.queue.add(Key::Volume(claim.volume_name().to_owned()));
+        }
+    }
+
+    fn take_in_others<T: Stored + Versioned>(&mut self, kind: &'static str, told: Told<T>) {
         self.take_in_kind(kind, told, |_| Vec::new());
     }
 
     /// Takes news into the snapshot; which objects are to be synced for it, and
     /// which are gone.
-    fn take_in_kind<T: Stored + HasUid>(
+    fn take_in_kind<T: Stored + Versioned>(
         &mut self,
         kind: &'static str,
         told: Told<T>,
@@ -231,6 +250,16 @@ impl Worker {
                 let mut gone = held(&snapshot);
                 gone.retain(|object| !uids.contains(object.uid()));
                 snapshot.replace_all(objects.iter().cloned());
+                let newest = objects.iter().map(|object| object.version());
+                let newest = newest.reduce(|a, b| if is_older_version(a, b) { b } else { a });
+                let is_newer = |object: &Arc<T>| {
+                    newest.is_none_or(|newest| is_older_version(newest, object.version()))
+                };
+                let (doubtful, gone): (Vec<_>, _) = gone.into_iter().partition(is_newer);
+                for object in doubtful {
+                    self.doubts.extend(object.sync_key());
+                    snapshot.apply(object);
+                }
                 drop(snapshot);
                 if self.listed.insert(kind) && self.is_ready() {
                     info!("everything is listed, the work begins");
@@ -250,6 +279,52 @@ impl Worker {
         }
     }
 
+    /// A list may have been made before what this controller wrote since. An
+    /// object that is newer than the whole list and not in it was deleted, or it
+    /// was created after the list was made; taking a volume for deleted would
+    /// lose a claim, so the API server is asked. Until it answers, nothing is
+    /// decided.
+    async fn settle_doubts(&mut self) {
+        while let Some(key) = self.doubts.pop() {
+            let server = &self.backend.hands.server;
+            let settled = match &key {
+                Key::Volume(name) => server.read_volume(name).await.map(|volume| match volume {
+                    Some(volume) => drop(self.backend.snapshot.lock().apply(Arc::new(volume))),
+                    None => {
+                        let held = self.backend.snapshot.lock().find("", name).cloned();
+                        if let Some(volume) = held {
+                            self.backend
+                                .snapshot
+                                .lock()
+                                .delete::<PersistentVolume>(&volume);
+                            self.volume_gone(&volume);
+                        }
+                    }
+                }),
+                Key::Claim(name) => server.read_claim(name).await.map(|claim| match claim {
+                    Some(claim) => drop(self.backend.snapshot.lock().apply(Arc::new(claim))),
+                    None => {
+                        let (namespace, name) = (&name.namespace, &name.name);
+                        let held = self.backend.snapshot.lock().find(namespace, name).cloned();
+                        if let Some(claim) = held {
+                            self.backend
+                                .snapshot
+                                .lock()
+                                .delete::<PersistentVolumeClaim>(&claim);
+                            self.claim_gone(&claim);
+                        }
+                    }
+                }),
+            };
+            if let Err(error) = settled {
+                warn!(object = %key, %error, "cannot tell whether it is gone");
+                self.doubts.push(key);
+                tokio::time::sleep(DOUBT).await;
+                return;
+            }
+        }
+    }
+
     /// What is gone stays gone, whatever the answer to an earlier write says.
     fn bury(&mut self, uid: &str) {
         self.gone.insert(uid.to_owned(), Instant::now());
@@ -261,6 +336,12 @@ impl Worker {
     }
 
     async fn sync(&mut self, key: Key) {
+        // An operation takes a volume's finalizer away before it deletes the
+        // object; a sync in between would put it back. The volume is synced
+        // when the operation ends.
+        if matches!(key, Key::Volume(_)) && self.operations.put_off(&key) {
+            return;
+        }
         let plan = match &key {
             Key::Claim(claim) => self.plan_for_claim(claim),
             Key::Volume(name) => self.plan_for_volume(name).await,
@@ -381,27 +462,39 @@ fn step_in_words(step: &Step) -> String {
     }
 }
 
-/// Who has an identity.
-trait HasUid {
+/// What the worker looks at in objects of every kind.
+trait Versioned {
     fn uid(&self) -> &str;
+    fn version(&self) -> &str;
+    /// The key by which it is synced, if it is.
+    fn sync_key(&self) -> Option<Key>;
 }
 
-macro_rules! has_uid {
-    ($($Kind:ident),*) => {$(
-        impl HasUid for pvbind::api::$Kind {
+macro_rules! versioned {
+    ($($Kind:ident: $key:expr;)*) => {$(
+        impl Versioned for pvbind::api::$Kind {
             fn uid(&self) -> &str {
                 self.metadata.uid()
+            }
+
+            fn version(&self) -> &str {
+                self.metadata.resource_version()
+            }
+
+            fn sync_key(&self) -> Option<Key> {
+                let key: fn(&Self) -> Option<Key> = $key;
+                key(self)
             }
         }
     )*};
 }
-has_uid!(
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-    Pod,
-    Node
-);
+versioned! {
+    PersistentVolume: |volume| Some(Key::Volume(volume.name().to_owned()));
+    PersistentVolumeClaim: |claim| Some(Key::Claim(ClaimKey::of(claim)));
+    StorageClass: |_| None;
+    Pod: |_| None;
+    Node: |_| None;
+}
 
 /// What a future gives at once, if it does.
 fn now_or_never<T>(future: impl Future<Output = T>) -> Option<T> {

@@ -83,6 +83,62 @@ async fn a_volume_that_cannot_be_recycled_fails_and_says_why() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_volume_that_is_recycled_is_empty_and_serves_the_next_claim() {
+    let fake = Fake::new();
+    let path = folder().join("recycled");
+    std::fs::create_dir_all(path.join("deep")).unwrap();
+    std::fs::write(path.join("deep/file"), "secret").unwrap();
+    std::fs::write(path.join("file"), "secret").unwrap();
+    let spec = json!({"persistentVolumeReclaimPolicy": "Recycle", "nfs": null,
+        "hostPath": {"path": path}});
+    fake.create(volume("pv", "5Gi", spec));
+    fake.create(claim("data", "5Gi", json!({})));
+    let controller = Controller::start(&fake, "a");
+    fake.quiet().await;
+    fake.delete(CLAIMS, "shop/data");
+    fake.quiet().await;
+    {
+        let state = fake.lock();
+        assert_eq!(state.at(VOLUMES, "pv", "/status/phase"), "Available");
+        assert_eq!(state.at(VOLUMES, "pv", "/spec/claimRef"), json!(null));
+        assert!(
+            state
+                .events_about("pv")
+                .contains(&"VolumeRecycled".to_owned())
+        );
+    }
+    assert_eq!(std::fs::read_dir(&path).unwrap().count(), 0);
+    std::fs::remove_dir_all(path).unwrap();
+    fake.create(claim("next", "5Gi", json!({})));
+    fake.quiet().await;
+    assert_eq!(
+        fake.lock().at(CLAIMS, "shop/next", "/spec/volumeName"),
+        "pv"
+    );
+    assert_eq!(fake.lock().wrongs, [] as [&str; 0]);
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_folder_that_is_not_below_tmp_is_not_deleted() {
+    for path in ["/etc", "/tmp", "/tmp/../etc", "/var/data", ""] {
+        let fake = Fake::new();
+        let spec = json!({"persistentVolumeReclaimPolicy": "Delete", "nfs": null,
+            "hostPath": {"path": path}});
+        fake.create(volume("pv", "5Gi", spec));
+        fake.create(claim("data", "5Gi", json!({})));
+        let controller = Controller::start(&fake, "a");
+        fake.quiet().await;
+        fake.delete(CLAIMS, "shop/data");
+        fake.quiet().await;
+        let message = fake.lock().at(VOLUMES, "pv", "/status/message");
+        let refusal = "host_path deleter only supports /tmp/.+ but received provided ";
+        assert_eq!(message, format!("{refusal}{path}"));
+        controller.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_claim_that_a_pod_uses_keeps_its_volume_until_the_pod_is_gone() {
     let fake = Fake::new();
     fake.create(volume("pv", "5Gi", json!({})));

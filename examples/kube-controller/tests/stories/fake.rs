@@ -52,6 +52,10 @@ pub(crate) struct State {
     /// the last one is carried out, and not answered.
     pub(crate) hangs_after: Option<usize>,
     pub(crate) hangs: bool,
+    /// The watch of this resource breaks off for good, and the next list of it is
+    /// this one; the watch that follows says nothing for a while.
+    pub(crate) old_list: Option<(String, Value)>,
+    slow: Option<String>,
     /// So many writes to volumes and claims are refused, as if the object had
     /// been changed in between.
     pub(crate) conflicts: usize,
@@ -187,10 +191,13 @@ impl Fake {
         end: Instant,
     ) -> impl Stream<Item = Result<Frame<Bytes>, io::Error>> + Send + Sync + use<> {
         let changed = self.changed.subscribe();
+        let is_slow = self.lock().slow.take_if(|slow| *slow == resource).is_some();
+        let slow_until = Instant::now() + Duration::from_secs(if is_slow { 20 } else { 0 });
         let begin = (self.clone(), changed, since);
         futures::stream::unfold(begin, move |(fake, mut changed, since)| {
             let resource = resource.clone();
             async move {
+                tokio::time::sleep_until(slow_until).await;
                 loop {
                     changed.mark_unchanged();
                     {
@@ -199,6 +206,14 @@ impl Fake {
                             let broken = Err(io::Error::other("connection reset"));
                             drop(state);
                             return Some((broken, (fake, changed, since)));
+                        }
+                        let old = state.old_list.as_ref();
+                        if old.is_some_and(|(broken, _)| *broken == resource) {
+                            let status = Refusal::new(410, "Expired", "too old".to_owned());
+                            let event = json!({"type": "ERROR", "object": status.status()});
+                            drop(state);
+                            let frame = Frame::data(Bytes::from(format!("{event}\n")));
+                            return Some((Ok(frame), (fake, changed, since)));
                         }
                         let mut history = state.history.iter();
                         let next = history.find(|(version, kind, _)| {
@@ -341,7 +356,16 @@ impl State {
             }
         }
         match *method {
-            Method::GET if target.name.is_empty() => Ok(self.list(target)),
+            Method::GET if target.name.is_empty() => match self.old_list.take() {
+                Some((resource, list)) if resource == target.resource => {
+                    self.slow = Some(resource);
+                    Ok(list)
+                }
+                other => {
+                    self.old_list = other;
+                    Ok(self.list(&target.resource))
+                }
+            },
             Method::GET => self
                 .objects
                 .get(&key)
@@ -390,8 +414,8 @@ impl State {
         }
     }
 
-    fn list(&self, target: &Target) -> Value {
-        let items: Vec<_> = self.all(&target.resource).into_iter().cloned().collect();
+    pub(crate) fn list(&self, resource: &str) -> Value {
+        let items: Vec<_> = self.all(resource).into_iter().cloned().collect();
         json!({"kind": "List", "apiVersion": "v1", "items": items,
             "metadata": {"resourceVersion": self.version.to_string()}})
     }

@@ -224,6 +224,40 @@ async fn an_api_server_that_is_away_for_a_minute_loses_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_list_that_is_older_than_an_own_write_takes_nothing_away() {
+    let fake = Fake::new();
+    fake.create(class("local", HOST_PATH, "Immediate"));
+    let controller = Controller::start(&fake, "a");
+    fake.quiet().await;
+    let before = fake.lock().list(VOLUMES);
+    let made = fake.create(claim(
+        "old-list",
+        "5Gi",
+        json!({"storageClassName": "local"}),
+    ));
+    fake.quiet().await;
+    assert_eq!(
+        fake.lock().at(CLAIMS, "shop/old-list", "/status/phase"),
+        "Bound"
+    );
+    let writes = fake.lock().writes.len();
+    fake.act(|state| state.old_list = Some((VOLUMES.to_owned(), before)));
+    fake.quiet().await;
+    let state = fake.lock();
+    assert!(state.old_list.is_none(), "it was listed again");
+    assert_eq!(state.writes.len(), writes, "{:?}", state.writes);
+    assert!(
+        !state
+            .events_about("old-list")
+            .contains(&"ClaimLost".to_owned())
+    );
+    drop(state);
+    let name = format!("pvc-{}", made["metadata"]["uid"].as_str().unwrap());
+    std::fs::remove_dir_all(folder().join(name)).unwrap();
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_leader_that_cannot_renew_stops_before_another_can_lead() {
     let fake = Fake::new();
     let controller = Controller::start(&fake, "a");
