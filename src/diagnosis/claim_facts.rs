@@ -259,6 +259,8 @@ facts! {
             owner: ClaimKey,
             /// That claim's uid; empty if the volume is only reserved.
             owner_uid: String,
+            /// Whether the owner is an earlier claim of the same name.
+            is_earlier: bool,
             /// Whether the controller once chose the volume for this claim.
             was_chosen: bool,
         },
@@ -651,9 +653,21 @@ impl fmt::Display for ClaimFacts {
             }
             Is::NamesTakenVolume {
                 volume,
+                owner_uid,
+                is_earlier: true,
+                ..
+            } => write!(
+                f,
+                "names volume {}, which still belongs to an earlier claim of this name, of uid {}",
+                Name(volume),
+                Name(owner_uid)
+            ),
+            Is::NamesTakenVolume {
+                volume,
                 owner,
                 owner_uid,
                 was_chosen,
+                ..
             } => write!(
                 f,
                 "names volume {}, which is {} {}{}",

@@ -279,6 +279,8 @@ codes! {
     PodNoNodeFits = "pod-no-node-fits", Fault [FailedScheduling];
     /// The volumes of some nodes fit.
     PodSomeNodesFit = "pod-some-nodes-fit", Waiting [FailedScheduling];
+    /// A node was selected, and volumes are to be made for it.
+    PodWaitsForVolumes = "pod-waits-for-volumes", Waiting [FailedScheduling];
     /// For some node there is no answer.
     PodSearchFails = "pod-search-fails", Fault [FailedScheduling];
     /// The pod is left to another scheduler.

@@ -1,13 +1,14 @@
 //! Why a pod is not scheduled, as far as volumes are the reason.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::claim::other_scheduler;
 use super::parts::Counted;
 use super::pod_facts::ClaimStanding;
 use super::words::NAMED;
 use super::{Diagnosis, Finding, Kind, ObjectName, PodFacts, Remedy, Survey, claim};
-use crate::api::{ClaimKey, Node, Pod};
+use crate::api::{ClaimKey, Node, PersistentVolumeClaim, Pod, names};
 use crate::scheduling::{
     ClaimNotReady, PodClaims, PodSearch, PreFilterRefusal, SplitError, UnfitReason, pre_filter,
 };
@@ -27,7 +28,7 @@ pub(super) fn diagnose<V: DiagnosticView + ?Sized>(survey: &Survey<'_, V>, pod: 
         let scheduler = scheduler.to_owned();
         notes.push(PodFacts::OtherScheduler { scheduler }.into());
     }
-    Diagnosis::new(object, main(survey, pod), notes)
+    Diagnosis::new(object, survey.pod_main(pod), notes)
 }
 
 /// The main finding alone.
@@ -166,6 +167,9 @@ fn searched<V: DiagnosticView + ?Sized>(
             text: NOT_WANTED.to_owned(),
         });
     }
+    if let Some(waits) = waits_for_volumes(claims, &fitting) {
+        return waits;
+    }
     let nodes = survey.nodes.len();
     if let Some(first) = fitting.first() {
         return PodFacts::SomeNodesFit {
@@ -182,6 +186,21 @@ fn searched<V: DiagnosticView + ?Sized>(
         obstacles: obstacles(&search, &unfit),
     }
     .into()
+}
+
+/// The scheduler has chosen a node that fits, and waits for what is to be made
+/// there.
+fn waits_for_volumes(claims: &PodClaims, fitting: &[&str]) -> Option<Finding> {
+    let selected = |claim: &Arc<PersistentVolumeClaim>| {
+        let node = claim.metadata.annotation(names::SELECTED_NODE)?.to_owned();
+        fitting
+            .contains(&node.as_str())
+            .then_some((node, ClaimKey::of(claim)))
+    };
+    let selected: Vec<_> = claims.delayed.iter().filter_map(selected).collect();
+    let (node, _) = selected.first()?.clone();
+    let claims = selected.into_iter().map(|(_, claim)| claim).collect();
+    Some(PodFacts::WaitsForVolumes { node, claims }.into())
 }
 
 /// What stands in the way, each thing once.

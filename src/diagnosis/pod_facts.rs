@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::parts::Counted;
-use super::words::{Count, Cut, Name, Parts};
+use super::words::{Count, Cut, Name, Names, Parts};
 use crate::api::ClaimKey;
 
 /// A claim of a pod, and how it stands.
@@ -112,6 +112,13 @@ facts! {
             /// How many of the others are unfit for which reason.
             reasons: Vec<Counted>,
         },
+        /// See [`Code::PodWaitsForVolumes`](super::Code::PodWaitsForVolumes).
+        WaitsForVolumes: PodWaitsForVolumes {
+            /// The node that was selected.
+            node: String,
+            /// The claims for which volumes are to be made.
+            claims: Vec<ClaimKey>,
+        },
         /// See [`Code::PodSearchFails`](super::Code::PodSearchFails).
         SearchFails: PodSearchFails {
             /// Why there is no answer.
@@ -155,7 +162,7 @@ impl fmt::Display for PodFacts {
                 )?;
                 match similar.is_empty() {
                     true => Ok(()),
-                    false => write!(f, "; there is {}", super::words::Names(similar)),
+                    false => write!(f, "; there is {}", Names(similar)),
                 }
             }
             Is::EphemeralClaimMissing { claim } => write!(
@@ -223,6 +230,15 @@ impl fmt::Display for PodFacts {
                     true => Ok(()),
                     false => write!(f, "; {}", Parts(reasons)),
                 }
+            }
+            Is::WaitsForVolumes { node, claims } => {
+                let names: Vec<_> = claims.iter().map(ClaimKey::to_string).collect();
+                write!(
+                    f,
+                    "waits for volumes to be made on node {} for {}",
+                    Name(node),
+                    Names(&names)
+                )
             }
             Is::SearchFails { message } => {
                 write!(f, "cannot be scheduled: {}", Cut(message))

@@ -8,7 +8,7 @@ use super::census::Census;
 use super::demand::Demand;
 use super::reach::Nodes;
 use super::similar::NamesToMean;
-use super::{Diagnosis, Finding, ObjectName, PodStanding, ViewDiagnosis, claim, pod, volume};
+use super::{Diagnosis, Finding, ObjectName, ViewDiagnosis, claim, pod, volume};
 use crate::api::{
     ClaimKey, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass, VolumeBindingMode,
 };
@@ -98,7 +98,7 @@ pub struct Survey<'a, V: ?Sized> {
     /// How many claims there are of a name, in all namespaces.
     claims_named: OnceLock<BTreeMap<String, Vec<ClaimKey>>>,
     /// What was found out about pods, which several claims may ask for.
-    standings: Mutex<BTreeMap<(String, String), PodStanding>>,
+    pods: Mutex<BTreeMap<(String, String), (Pod, Finding)>>,
 }
 
 /// What is wrong with a claim: see [`Survey::claim`].
@@ -213,7 +213,7 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
             volume_names: OnceLock::new(),
             claim_names: OnceLock::new(),
             claims_named: OnceLock::new(),
-            standings: Mutex::default(),
+            pods: Mutex::default(),
         }
     }
 
@@ -323,25 +323,17 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
         claims.get(name).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// How a pod stands, looked into once.
-    pub(super) fn standing(&self, pod: &Pod) -> PodStanding {
+    /// The main finding of a pod, looked into once.
+    pub(super) fn pod_main(&self, pod: &Pod) -> Finding {
         let key = (pod.metadata.namespace().to_owned(), pod.name().to_owned());
-        let standings = || {
-            self.standings
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-        };
-        if let Some(standing) = standings().get(&key) {
-            return standing.clone();
+        let looked_into = || self.pods.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = looked_into().get(&key).filter(|(of, _)| of == pod).cloned();
+        if let Some((_, main)) = found {
+            return main;
         }
         let main = pod::main(self, pod);
-        let standing = PodStanding {
-            pod: pod.name().to_owned(),
-            code: Some(main.code()),
-            text: main.to_string(),
-        };
-        standings().insert(key, standing.clone());
-        standing
+        looked_into().insert(key, (pod.clone(), main.clone()));
+        main
     }
 
     /// Whether claims of a class wait for their first consumer.

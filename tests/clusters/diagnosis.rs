@@ -128,10 +128,10 @@ const SCHEDULED: &[(&str, &str)] = &[
     ),
     ("pod default/local-pod", "pod-scheduled"),
     ("pod default/local-pod-huge", "pod-no-node-fits"),
-    ("pod default/my-pod", "pod-some-nodes-fit"),
-    ("pod default/mysql-0", "pod-some-nodes-fit"),
-    ("pod default/mysql-1", "pod-some-nodes-fit"),
-    ("pod default/mysql-2", "pod-some-nodes-fit"),
+    ("pod default/my-pod", "pod-waits-for-volumes"),
+    ("pod default/mysql-0", "pod-waits-for-volumes"),
+    ("pod default/mysql-1", "pod-waits-for-volumes"),
+    ("pod default/mysql-2", "pod-waits-for-volumes"),
     ("pod default/zone-pod-c", "pod-no-node-fits"),
 ];
 
@@ -181,10 +181,10 @@ const RELEASED: &[(&str, &str)] = &[
     ("volume pv-reserved", "volume-reserved-for-nobody"),
     ("pod default/local-pod", "pod-scheduled"),
     ("pod default/local-pod-huge", "pod-no-node-fits"),
-    ("pod default/my-pod", "pod-some-nodes-fit"),
-    ("pod default/mysql-0", "pod-some-nodes-fit"),
-    ("pod default/mysql-1", "pod-some-nodes-fit"),
-    ("pod default/mysql-2", "pod-some-nodes-fit"),
+    ("pod default/my-pod", "pod-waits-for-volumes"),
+    ("pod default/mysql-0", "pod-waits-for-volumes"),
+    ("pod default/mysql-1", "pod-waits-for-volumes"),
+    ("pod default/mysql-2", "pod-waits-for-volumes"),
     ("pod default/zone-pod-c", "pod-no-node-fits"),
 ];
 

@@ -216,7 +216,7 @@ fn facts_of(diagnosis: &Diagnosis) -> impl Iterator<Item = &ClaimFacts> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(600), ..ProptestConfig::default() })]
 
     /// If it says that a claim has or gets a volume, the sync says so too, and
     /// the other way round.

@@ -47,13 +47,13 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             .collect();
         let told = waiting.iter().take(NAMED);
         let pods: Vec<PodStanding> = told
-            .map(|pod| match self.looks_into_pods {
-                true => self.survey.standing(pod),
-                false => PodStanding {
+            .map(|pod| {
+                let main = self.looks_into_pods.then(|| self.survey.pod_main(pod));
+                PodStanding {
                     pod: pod.name().to_owned(),
-                    code: None,
-                    text: String::new(),
-                },
+                    code: main.as_ref().map(Finding::code),
+                    text: main.map(|main| main.to_string()).unwrap_or_default(),
+                }
             })
             .collect();
         let cannot = |standing: &PodStanding| {

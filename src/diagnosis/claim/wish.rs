@@ -39,6 +39,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             volume: volume.name().to_owned(),
             owner: ClaimKey::referred(reference),
             owner_uid: reference.uid().to_owned(),
+            is_earlier: ClaimKey::referred(reference) == ClaimKey::of(self.claim),
             was_chosen,
         };
         let mut finding = Finding::from(facts).with(again("naming another volume, or none"));
