@@ -28,6 +28,21 @@ pub struct ShapePoint {
 /// 1.36. Between two points the line is straight, in whole numbers, rounded
 /// towards the score of the lower point; below the first point and above the
 /// last one it is level.
+///
+/// # The default
+/// What upstream takes where no shape is configured has changed:
+///
+/// | Kubernetes | feature gate | without a shape |
+/// | --- | --- | --- |
+/// | up to 1.32 | VolumeCapacityPriority, alpha, off by default | the fuller, the better: [`ScoreShape::default`] |
+/// | 1.33 to 1.36 | StorageCapacityScoring, alpha, off by default | the emptier, the better: [`ScoreShape::emptier_first`] |
+/// | from 1.37 | StorageCapacityScoring, beta, on by default | the same |
+///
+/// So a scheduler of Kubernetes 1.36 does not score volumes unless somebody
+/// turns the gate on; while it is off it refuses a configured shape. With the
+/// gate on, `emptier_first` is what upstream does. The default here stays the
+/// older one: of volumes that exist, a claim should not get one far larger than
+/// it asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScoreShape {
     // INVARIANT (shape): not empty, utilisations rise, at most 100 and 10.
@@ -123,11 +138,8 @@ impl ScoreShape {
         Ok(ScoreShape { points })
     }
 
-    /// The emptier, the better: 10 at 0 percent, 0 at 100 percent.
-    ///
-    /// According to Kubernetes' release notes and blog, this has been
-    /// upstream's default since the feature StorageCapacityScoring took the
-    /// place of VolumeCapacityPriority (1.33), whose default is ours.
+    /// The emptier, the better: 10 at 0 percent, 0 at 100 percent. Upstream's
+    /// default since Kubernetes 1.33: see [above](ScoreShape#the-default).
     pub fn emptier_first() -> Self {
         ScoreShape::line(MAX_SHAPE_SCORE, 0)
     }
@@ -175,6 +187,9 @@ impl ScoreShape {
 /// no recorded case covers it.
 ///
 /// # Differences
+/// - Upstream scores volumes only if the feature gate StorageCapacityScoring is
+///   on, which it is not by default in 1.36; and the default shape is another
+///   there: see [`ScoreShape`].
 /// - Sizes beyond 63 bits are read as 2^63-1 by both; their sums do not
 ///   overflow here.
 /// - Volumes that would have to be provisioned have no score; upstream scores

@@ -111,7 +111,7 @@ pub fn find_pod_volumes_on_nodes<'n, V: SchedulingView + ?Sized>(
 /// ```
 pub struct PodSearch<'a, V: ?Sized> {
     pub(super) view: &'a V,
-    pub(super) vac_enabled: bool,
+    pub(super) attributes_classes: bool,
     pub(super) layers: VolumeLayers<'a>,
     pub(super) bound: Vec<BoundClaim<'a>>,
     /// The delayed claims of which nobody selected a node yet, by size, in pod
@@ -161,12 +161,12 @@ pub(super) struct ToProvision<'s, 'a> {
 pub(super) type Chosen<'s, 'a> = &'s [Option<&'a Arc<PersistentVolume>>];
 
 impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
-    /// Prepares the claims of a pod. `vac_enabled` says whether the feature
+    /// Prepares the claims of a pod. `attributes_classes` says whether the feature
     /// VolumeAttributesClass is on, as it is by default in Kubernetes 1.36.
-    pub fn new(claims: &'a PodClaims, view: &'a V, vac_enabled: bool) -> Self {
+    pub fn new(claims: &'a PodClaims, view: &'a V, attributes_classes: bool) -> Self {
         let mut search = PodSearch {
             view,
-            vac_enabled,
+            attributes_classes,
             layers: view.volume_layers(),
             bound: Vec::new(),
             open: Vec::new(),
@@ -247,7 +247,7 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
     ) -> Result<(), FindError> {
         let mut reaches = HashMap::new();
         for (claim, class) in claims {
-            let search = self.layers.search(claim, self.vac_enabled)?;
+            let search = self.layers.search(claim, self.attributes_classes)?;
             let known = reaches.len();
             let reach = *reaches.entry(search.reach_key()).or_insert(known);
             self.open.push(DelayedClaim {

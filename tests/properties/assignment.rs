@@ -1,7 +1,7 @@
 //! The policy that chooses a pod's volumes together, against trying all
 //! assignments, and the forms of the faithful one against each other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -27,9 +27,9 @@ struct World {
 const CLASSES: [&str; 3] = ["local", "csi", "free"];
 const SIZES: [u8; 6] = [0, 1, 2, 3, 5, 8];
 
-fn claim() -> impl Strategy<Value = Value> {
+fn claim(classes: &'static [&str]) -> impl Strategy<Value = Value> {
     (
-        select(&CLASSES[..]),
+        select(classes),
         prop::option::weighted(0.9, select(&SIZES[..])),
         prop::bool::weighted(0.3),
         prop::option::weighted(0.05, select(&["a", "b"][..])),
@@ -45,9 +45,9 @@ fn claim() -> impl Strategy<Value = Value> {
         })
 }
 
-fn volume() -> impl Strategy<Value = Value> {
+fn volume(classes: &'static [&str]) -> impl Strategy<Value = Value> {
     (
-        select(&CLASSES[..]),
+        select(classes),
         select(&SIZES[..]),
         any::<bool>(),
         prop::option::of(select(&["a", "b"][..])),
@@ -93,10 +93,23 @@ fn named(mut objects: Vec<Value>, prefix: &str) -> Vec<Value> {
 }
 
 fn world() -> impl Strategy<Value = World> {
-    let claims = prop::collection::vec(claim(), 1..5);
-    let volumes = prop::collection::vec(volume(), 0..6);
+    let claims = prop::collection::vec(claim(&CLASSES), 1..5);
+    let volumes = prop::collection::vec(volume(&CLASSES), 0..6);
     let pools = prop::collection::vec(pool(), 0..4);
-    (claims, volumes, pools).prop_map(|(claims, volumes, pools)| {
+    built((claims, volumes, pools))
+}
+
+/// Claims and volumes that are all of one class.
+fn crowded_world() -> impl Strategy<Value = World> {
+    let claims = prop::collection::vec(claim(&CLASSES[..1]), 2..9);
+    let volumes = prop::collection::vec(volume(&CLASSES[..1]), 2..14);
+    built((claims, volumes, Just(Vec::new())))
+}
+
+fn built(
+    parts: impl Strategy<Value = (Vec<Value>, Vec<Value>, Vec<Value>)>,
+) -> impl Strategy<Value = World> {
+    parts.prop_map(|(claims, volumes, pools)| {
         let class = |name: &str, provisioner: &str| {
             json!({"kind": "StorageClass", "metadata": {"name": name}, "provisioner": provisioner,
                    "volumeBindingMode": "WaitForFirstConsumer"})
@@ -322,9 +335,29 @@ proptest! {
     }
 
     #[test]
+    fn no_volume_is_given_to_two_claims_of_a_pod(world in crowded_world()) {
+        let snapshot = world.snapshot();
+        let claims = world.claims(&snapshot);
+        let many = find_pod_volumes_on_nodes(&claims, &world.nodes, &snapshot, true);
+        for (node, faithful) in world.nodes.iter().zip(many) {
+            let faithful = faithful.unwrap();
+            let better =
+                assign_pod_volumes(&claims, node, &snapshot, true, PoolRoom::Shared).unwrap();
+            for found in [&faithful, &better] {
+                let volumes = found.static_bindings.iter().map(|binding| binding.volume.name());
+                let different: BTreeSet<_> = volumes.collect();
+                prop_assert_eq!(different.len(), found.static_bindings.len());
+            }
+            // Nor does a claim look where another one with other wishes did.
+            let plain = find_pod_volumes_plain(&claims, node, &snapshot, true);
+            prop_assert_eq!(faithful, plain.unwrap());
+        }
+    }
+
+    #[test]
     fn another_open_volume_never_makes_a_node_unfit_for_the_better_policy(
         world in world(),
-        extra in volume(),
+        extra in volume(&CLASSES),
     ) {
         let snapshot = world.snapshot();
         let claims = world.claims(&snapshot);

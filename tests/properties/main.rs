@@ -26,7 +26,7 @@
 //! - `assume`: whatever is assumed, observed, deleted and reverted in whatever
 //!   order, the layered view says what a simple model says, also in searches.
 //! - `scheduling`: many nodes equal one node equal the plain form, also with
-//!   assumed objects in front; a volume is never given to two claims; obstacles
+//!   assumed objects in front; an excluded volume is never used; obstacles
 //!   explain the reasons; reverting restores the view; another node or open
 //!   volume makes no node unfit.
 //! - `diagnosis`: a claim is said to be bound exactly where the sync binds it; a

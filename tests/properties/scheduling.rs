@@ -8,6 +8,7 @@ use proptest::sample::select;
 use pvbind::api::{
     CsiDriver, CsiStorageCapacity, Node, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass,
 };
+use pvbind::matching::{FindOptions, find_matching_volume};
 use pvbind::scheduling::{
     Assumptions, FindVolumesError, Obstacle, PodClaims, PodSearch, PodVolumes, UnfitReasons,
     find_pod_volumes, find_pod_volumes_on_nodes, find_pod_volumes_plain,
@@ -208,13 +209,50 @@ proptest! {
     }
 
     #[test]
-    fn no_volume_is_given_to_two_claims_of_a_pod(world in world()) {
-        for node in &world.nodes {
-            let found = find_pod_volumes(&world.claims, node, &world.snapshot, world.attributes_classes);
-            let Ok(found) = found else { continue };
-            let names: BTreeSet<_> =
-                found.static_bindings.iter().map(|binding| binding.volume.name()).collect();
-            prop_assert_eq!(names.len(), found.static_bindings.len());
+    fn an_excluded_volume_is_never_used(
+        world in world(),
+        first in prop::collection::btree_set(0..20_u8, 0..6),
+    ) {
+        let view = &world.snapshot;
+        let layers = view.volume_layers();
+        let first: Vec<_> = first.iter().map(|which| format!("pv-{which:02}")).collect();
+        for (claim, node) in world.claims.delayed.iter().zip(world.nodes.iter().cycle()) {
+            let labels = node.metadata.labels();
+            let Ok(search) = layers.search(claim, world.attributes_classes) else { continue };
+            let prepared = layers.node(labels);
+            let mut excluded: Vec<&str> = first.iter().map(String::as_str).collect();
+            // Whatever is found is excluded the next time, until nothing is left.
+            loop {
+                let found = search.on_node(&prepared, &excluded);
+                let indexed = view.volumes();
+                let in_index = indexed
+                    .search(claim, world.attributes_classes)
+                    .unwrap()
+                    .within_class()
+                    .on_node(&indexed.node(labels), &excluded);
+                let options = FindOptions {
+                    node_labels: Some(labels),
+                    excluded: &excluded,
+                    delay_binding: true,
+                    attributes_classes: world.attributes_classes,
+                };
+                let candidates = layers.of_class(claim.class_name());
+                let candidates = candidates.into_iter().map(|volume| &**volume);
+                let in_slice = find_matching_volume(claim, candidates, &options).unwrap();
+                let names = [
+                    found.map(|volume| volume.name()),
+                    in_index.map(|volume| volume.name()),
+                    in_slice.map(PersistentVolume::name),
+                ];
+                for name in names.into_iter().flatten() {
+                    prop_assert!(!excluded.contains(&name), "{name} was excluded");
+                }
+                prop_assert!(names.iter().all(|name| *name == names[0]), "{names:?}");
+                match names[0] {
+                    Some(name) => excluded.push(name),
+                    None => break,
+                }
+            }
         }
     }
 
