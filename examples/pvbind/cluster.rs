@@ -63,6 +63,7 @@ impl Cluster {
             nodes: has("Node"),
             pods: has("Pod"),
             csi_drivers: has("CSIDriver"),
+            csi_nodes: has("CSINode"),
         };
         Ok(cluster)
     }

@@ -217,6 +217,46 @@ facts! {
             /// Whether the selector has no entries, and is refused all the same.
             is_empty: bool,
         },
+        /// See [`Code::ClaimTopologyMismatch`](super::Code::ClaimTopologyMismatch).
+        TopologyMismatch: ClaimTopologyMismatch {
+            /// The provisioner.
+            provisioner: String,
+            /// The node that was selected.
+            node: String,
+            /// The provisioner's own text.
+            message: String,
+        },
+        /// See [`Code::ClaimRequestRefused`](super::Code::ClaimRequestRefused).
+        RequestRefused: ClaimRequestRefused {
+            /// The provisioner.
+            provisioner: String,
+            /// What it refuses: see
+            /// [`RequestError::code`](crate::provisioner::RequestError::code).
+            reason: String,
+            /// The provisioner's own text.
+            message: String,
+        },
+        /// See [`Code::ClaimInfeasible`](super::Code::ClaimInfeasible).
+        Infeasible: ClaimInfeasible {
+            /// The provisioner.
+            provisioner: String,
+            /// What the driver said.
+            message: String,
+        },
+        /// See [`Code::ClaimDriverFails`](super::Code::ClaimDriverFails).
+        DriverFails: ClaimDriverFails {
+            /// The provisioner.
+            provisioner: String,
+            /// What the driver said.
+            message: String,
+        },
+        /// See [`Code::ClaimWaitsForPopulator`](super::Code::ClaimWaitsForPopulator).
+        WaitsForPopulator: ClaimWaitsForPopulator {
+            /// The kind of the data source, with its group.
+            data_source_kind: String,
+            /// Its name.
+            data_source: String,
+        },
         /// See [`Code::ClaimTopologyUnsatisfied`](super::Code::ClaimTopologyUnsatisfied).
         TopologyUnsatisfied: ClaimTopologyUnsatisfied {
             /// The class.
@@ -604,6 +644,54 @@ impl fmt::Display for ClaimFacts {
                 if *is_empty { "an empty" } else { "a" },
                 Name(provisioner),
                 if *is_empty { ", even an empty one" } else { "" },
+            ),
+            Is::TopologyMismatch {
+                provisioner,
+                node,
+                message,
+            } => write!(
+                f,
+                "is to be provisioned by {} for node {}, which does not fit: {}",
+                Name(provisioner),
+                Name(node),
+                Cut(message)
+            ),
+            Is::RequestRefused {
+                provisioner,
+                message,
+                ..
+            } => write!(
+                f,
+                "asks for what provisioner {} refuses: {}",
+                Name(provisioner),
+                Cut(message)
+            ),
+            Is::Infeasible {
+                provisioner,
+                message,
+            } => write!(
+                f,
+                "asks for what provisioner {} says it never makes: {}",
+                Name(provisioner),
+                Cut(message)
+            ),
+            Is::DriverFails {
+                provisioner,
+                message,
+            } => write!(
+                f,
+                "waits for provisioner {}, which failed the last time: {}",
+                Name(provisioner),
+                Cut(message)
+            ),
+            Is::WaitsForPopulator {
+                data_source_kind,
+                data_source,
+            } => write!(
+                f,
+                "waits for a populator to make a volume from {} {}",
+                Name(data_source_kind),
+                Name(data_source)
             ),
             Is::TopologyUnsatisfied {
                 class,

@@ -159,6 +159,16 @@ codes! {
     ClaimDriverUnknown = "claim-driver-unknown", Risk;
     /// External provisioners refuse claims with a selector.
     ClaimSelectorRefused = "claim-selector-refused", Fault [ExternalProvisioning, ProvisioningFailed];
+    /// The selected node does not fit the driver's topology.
+    ClaimTopologyMismatch = "claim-topology-mismatch", Fault [ExternalProvisioning, ProvisioningFailed];
+    /// The driver cannot be asked for such a volume at all.
+    ClaimRequestRefused = "claim-request-refused", Fault [ExternalProvisioning, ProvisioningFailed];
+    /// The provisioner said that the driver never makes such a volume.
+    ClaimInfeasible = "claim-infeasible", Fault [ProvisioningFailed];
+    /// The provisioner said that the driver failed; it tries again.
+    ClaimDriverFails = "claim-driver-fails", Fault [ProvisioningFailed];
+    /// A populator is to make the volume, and the driver is not asked.
+    ClaimWaitsForPopulator = "claim-waits-for-populator", Waiting [ExternalProvisioning];
     /// No node is in the topologies that the class allows.
     ClaimTopologyUnsatisfied = "claim-topology-unsatisfied", Fault [ExternalProvisioning, WaitForFirstConsumer, WaitForPodScheduled];
     /// No capacity pool of the class has room for the claim.

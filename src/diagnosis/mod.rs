@@ -16,6 +16,7 @@
 //!
 //! **A diagnosis never contradicts the decision.** It holds no rule of its own:
 //! it calls [`sync_claim`](crate::controller::sync_claim),
+//! the provisioner's [`sync_claim`](crate::provisioner::sync_claim),
 //! [`sync_volume`](crate::controller::sync_volume),
 //! [`pre_filter`](crate::scheduling::pre_filter) and the searches, reads what
 //! they decided, and asks [`matching`](crate::matching) for the reasons.

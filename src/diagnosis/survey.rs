@@ -13,6 +13,7 @@ use crate::api::{
     ClaimKey, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass, VolumeBindingMode,
 };
 use crate::controller::Config;
+use crate::provisioner::ProvisionError;
 use crate::view::DiagnosticView;
 
 /// Of which kinds a view holds everything there is.
@@ -41,6 +42,8 @@ pub struct Known {
     pub pods: bool,
     /// CSIDrivers.
     pub csi_drivers: bool,
+    /// CSINodes.
+    pub csi_nodes: bool,
 }
 
 impl Default for Known {
@@ -53,6 +56,7 @@ impl Default for Known {
             nodes: true,
             pods: true,
             csi_drivers: true,
+            csi_nodes: true,
         }
     }
 }
@@ -92,6 +96,7 @@ pub struct Survey<'a, V: ?Sized> {
     pub(super) classes: Vec<Arc<StorageClass>>,
     volumes: Vec<&'a Arc<PersistentVolume>>,
     claims: Vec<Arc<PersistentVolumeClaim>>,
+    provisioners_said: BTreeMap<ClaimKey, ProvisionError>,
     demand: OnceLock<Demand>,
     volume_names: OnceLock<NamesToMean>,
     claim_names: OnceLock<NamesToMean>,
@@ -209,12 +214,53 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
             classes,
             volumes,
             claims,
+            provisioners_said: BTreeMap::new(),
             demand: OnceLock::new(),
             volume_names: OnceLock::new(),
             claim_names: OnceLock::new(),
             claims_named: OnceLock::new(),
             pods: Mutex::default(),
         }
+    }
+
+    /// Takes in what a provisioner said last of a claim: the error that its sync
+    /// ended with, or, where only events are at hand,
+    /// [`ProvisionError::of_event`]. It counts as long as the claim waits for
+    /// that provisioner.
+    ///
+    /// ```
+    /// use pvbind::api::{ClaimKey, read_objects};
+    /// use pvbind::controller::Config;
+    /// use pvbind::diagnosis::{Code, Survey};
+    /// use pvbind::provisioner::ProvisionError;
+    /// use pvbind::view::{ClusterView, Snapshot};
+    /// let snapshot: Snapshot = read_objects(r#"
+    ///     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "disk.csi",
+    ///      "volumeBindingMode": "Immediate"}
+    ///     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data", "uid": "u"},
+    ///      "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"]}}"#)?
+    /// .into_iter()
+    /// .collect();
+    /// let said = ProvisionError::of_event(
+    ///     "Volume provisioning failed with infeasible error. Retries will be delayed. no such type",
+    /// );
+    /// let config = Config::default();
+    /// let survey = Survey::new(&config, &snapshot).hearing(ClaimKey::new("shop", "data"), said);
+    /// let diagnosis = survey.claim(&snapshot.claim("shop", "data").unwrap());
+    /// assert_eq!(diagnosis.main().code(), Code::ClaimInfeasible);
+    /// # Ok::<(), pvbind::api::ReadError>(())
+    /// ```
+    #[must_use]
+    pub fn hearing(mut self, claim: ClaimKey, said: ProvisionError) -> Self {
+        self.provisioners_said.insert(claim, said);
+        self
+    }
+
+    pub(super) fn provisioner_said(
+        &self,
+        claim: &PersistentVolumeClaim,
+    ) -> Option<&ProvisionError> {
+        self.provisioners_said.get(&ClaimKey::of(claim))
     }
 
     /// What is wrong with a claim, or that nothing is.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::claim::selected_node;
+use super::error::INFEASIBLE;
 use super::volume_object::volume_object;
 use super::{
     AnswerError, ClaimEnd, ClaimNext, ClaimOutcome, ClassParameters, CleanUp, Config, DataSource,
@@ -163,9 +164,7 @@ impl CreateVolume {
     /// The driver will never do what is asked for (gRPC INVALID_ARGUMENT). It is
     /// tried again much later, or when the class changes.
     pub fn infeasible(self, message: &str) -> Plan<ClaimNext> {
-        let told = format!(
-            "Volume provisioning failed with infeasible error. Retries will be delayed. {message}"
-        );
+        let told = format!("{INFEASIBLE}{message}");
         let message = message.to_owned();
         let error = ProvisionError::Infeasible { message };
         Plan {

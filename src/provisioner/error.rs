@@ -41,7 +41,30 @@ pub enum ProvisionError {
     },
 }
 
+/// What the event of an infeasible claim begins with.
+pub(super) const INFEASIBLE: &str =
+    "Volume provisioning failed with infeasible error. Retries will be delayed. ";
+
 impl ProvisionError {
+    /// The error that an event with the reason ProvisioningFailed tells of, for
+    /// those who have only events: infeasible or failed.
+    ///
+    /// ```
+    /// use pvbind::provisioner::ProvisionError;
+    /// let error = ProvisionError::of_event("quota exceeded");
+    /// assert_eq!(error, ProvisionError::Failed { message: "quota exceeded".into() });
+    /// ```
+    pub fn of_event(message: &str) -> Self {
+        match message.strip_prefix(INFEASIBLE) {
+            Some(message) => ProvisionError::Infeasible {
+                message: message.to_owned(),
+            },
+            None => ProvisionError::Failed {
+                message: message.to_owned(),
+            },
+        }
+    }
+
     /// A stable code for programs.
     pub fn code(&self) -> &'static str {
         match self {

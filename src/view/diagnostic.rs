@@ -1,17 +1,17 @@
-//! What diagnosis asks of a cluster beyond what scheduling asks.
+//! What diagnosis asks of a cluster beyond what scheduling and provisioning ask.
 
 use std::sync::Arc;
 
-use super::{Held, SchedulingView, Snapshot};
+use super::{Held, ProvisioningView, SchedulingView, Snapshot};
 use crate::api::{Node, PersistentVolumeClaim, Pod, StorageClass};
 
-/// What diagnosis asks of a cluster beyond what scheduling asks: everything
-/// there is of a kind.
+/// What diagnosis asks of a cluster beyond what scheduling and provisioning ask:
+/// everything there is of a kind.
 ///
 /// Decisions look up single objects; why nothing was found is only told by all
 /// of them. [`Snapshot`] answers at once; over an embedder's own store each
 /// method is a loop.
-pub trait DiagnosticView: SchedulingView {
+pub trait DiagnosticView: SchedulingView + ProvisioningView {
     /// Every claim, in any order.
     fn every_claim(&self) -> Vec<Held<'_, PersistentVolumeClaim>>;
 

@@ -1,6 +1,8 @@
 //! What an external provisioner asks of a cluster beyond what the binding
 //! controller asks.
 
+use std::sync::Arc;
+
 use super::{ClusterView, Held, Snapshot};
 use crate::api::{CsiNode, Node};
 
@@ -40,16 +42,23 @@ impl ProvisioningView for Snapshot {
     }
 }
 
-impl<V: ProvisioningView + ?Sized> ProvisioningView for &V {
-    fn csi_node(&self, name: &str) -> Option<Held<'_, CsiNode>> {
-        (**self).csi_node(name)
-    }
+/// A reference to a view, or a shared or boxed one, is a view.
+macro_rules! views_behind {
+    ($($Pointer:ty),*) => {$(
+        impl<V: ProvisioningView + ?Sized> ProvisioningView for $Pointer {
+            fn csi_node(&self, name: &str) -> Option<Held<'_, CsiNode>> {
+                (**self).csi_node(name)
+            }
 
-    fn visit_csi_nodes(&self, visit: &mut dyn FnMut(&CsiNode) -> bool) {
-        (**self).visit_csi_nodes(visit);
-    }
+            fn visit_csi_nodes(&self, visit: &mut dyn FnMut(&CsiNode) -> bool) {
+                (**self).visit_csi_nodes(visit);
+            }
 
-    fn visit_nodes(&self, visit: &mut dyn FnMut(&Node)) {
-        (**self).visit_nodes(visit);
-    }
+            fn visit_nodes(&self, visit: &mut dyn FnMut(&Node)) {
+                (**self).visit_nodes(visit);
+            }
+        }
+    )*};
 }
+
+views_behind!(&V, Box<V>, Arc<V>);

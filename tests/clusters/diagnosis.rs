@@ -209,10 +209,11 @@ fn recording(name: &str) -> Recording {
 }
 
 impl Recording {
-    /// The recordings hold no CSIDrivers.
+    /// The recordings hold no CSIDrivers and CSINodes.
     fn diagnosis(&self) -> ViewDiagnosis {
         let known = Known {
             csi_drivers: false,
+            csi_nodes: false,
             ..Known::default()
         };
         Survey::knowing(&config(), &self.snapshot, known).view()

@@ -5,6 +5,7 @@ mod class;
 mod consumer;
 mod decision;
 mod lost;
+mod provisioner;
 mod provisioning;
 mod reservation;
 mod search;

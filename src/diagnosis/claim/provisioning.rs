@@ -13,8 +13,6 @@ use crate::view::DiagnosticView;
 
 impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     /// Who is to make a volume, and what keeps them from it: that first.
-    ///
-    /// What the provisioner itself would say has its place here, between the two.
     pub(super) fn provision(&self, operation: Operation) -> Vec<Finding> {
         let Operation::Provision {
             class, provisioner, ..
@@ -33,6 +31,10 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         }
         findings.extend(self.selected_node_gone());
         findings.extend(self.topology_unsatisfied(&class));
+        if !is_in_tree {
+            findings.extend(self.provisioner_refuses(&name));
+            findings.extend(self.provisioner_failed(&name));
+        }
         let node = self.claim.metadata.annotation(names::SELECTED_NODE);
         findings.push(
             ClaimFacts::WaitsForProvisioner {

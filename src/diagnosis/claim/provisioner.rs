@@ -1,0 +1,329 @@
+//! What the external provisioner of a claim would say, or said.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::Examination;
+use crate::api::{PersistentVolumeClaim, names};
+use crate::diagnosis::{ClaimFacts, Finding, Kind, ObjectName, Patch, Remedy};
+use crate::provisioner::{
+    ClaimNext, Config, DataSource, ProvisionError, RequestError, RequestInputs, TopologyConfig,
+    TopologyError, csi, sync_claim,
+};
+use crate::view::DiagnosticView;
+
+impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
+    /// Whether the driver can be asked for the volume at all: what the
+    /// provisioner would say, with a driver that can do everything and whose
+    /// topology is what the CSINodes have of it.
+    pub(super) fn provisioner_refuses(&self, provisioner: &str) -> Option<Finding> {
+        let config = self.provisioner_config(provisioner);
+        // The controller is about to name the provisioner, if it has not.
+        let mut claim = PersistentVolumeClaim::clone(self.claim);
+        let metadata = &mut claim.metadata;
+        metadata.set_annotation(names::STORAGE_PROVISIONER, provisioner);
+        let claim = Arc::new(claim);
+        let view = self.survey.view;
+        let ClaimNext::CreateVolume(operation) = sync_claim(&config, view, &claim).verdict else {
+            return None;
+        };
+        // What this view cannot know is taken as found.
+        let content_source = match operation.data_source() {
+            Some(DataSource::Snapshot { name, .. }) => {
+                Some(csi::VolumeContentSource::Snapshot { snapshot_id: name })
+            }
+            _ => None,
+        };
+        let inputs = RequestInputs {
+            content_source,
+            attributes: Some(BTreeMap::new()),
+        };
+        let request = operation.request(&config, view, &inputs);
+        let error = request.and_then(|_| operation.provisioner_secret()).err()?;
+        self.refusal(provisioner, &error)
+    }
+
+    fn refusal(&self, provisioner: &str, error: &RequestError) -> Option<Finding> {
+        let known = self.survey.known;
+        match error {
+            // Told with more words by the rule itself.
+            RequestError::Selector => None,
+            // A claim that the API server has not seen.
+            RequestError::NoUid => None,
+            RequestError::CannotCopy { .. } if !(known.claims && known.volumes) => None,
+            RequestError::ForPopulator { kind, name } => {
+                let facts = ClaimFacts::WaitsForPopulator {
+                    data_source_kind: kind.clone(),
+                    data_source: name.clone(),
+                };
+                Some(facts.into())
+            }
+            RequestError::Topology(error) => self.topology_mismatch(provisioner, error),
+            error => {
+                let facts = ClaimFacts::RequestRefused {
+                    provisioner: provisioner.to_owned(),
+                    reason: error.code().to_owned(),
+                    message: error.to_string(),
+                };
+                Some(Finding::from(facts).with(self.ask_again(error)))
+            }
+        }
+    }
+
+    /// Neither claims nor classes can be changed in this.
+    fn ask_again(&self, error: &RequestError) -> Remedy {
+        let is_class = matches!(
+            error,
+            RequestError::UnknownReservedKey { .. }
+                | RequestError::TwoFsTypes { .. }
+                | RequestError::SecretIncomplete { .. }
+                | RequestError::SecretTemplate { .. }
+        );
+        if is_class {
+            let class = self.claim.class_name();
+            return Remedy::new(
+                format!("delete class `{class}` and create it again with other parameters"),
+                "claims and volumes of the class stay as they are",
+            );
+        }
+        Remedy::new(
+            "delete the claim and create it again without what is refused",
+            "the claim has no data yet",
+        )
+    }
+
+    fn topology_mismatch(&self, provisioner: &str, error: &TopologyError) -> Option<Finding> {
+        let survey = self.survey;
+        let metadata = &self.claim.metadata;
+        let node = metadata.annotation(names::SELECTED_NODE)?;
+        let is_known = survey.known.nodes && survey.known.csi_nodes;
+        // That the node is gone is told by itself.
+        if node.is_empty() || !is_known || survey.view.node(node).is_none() {
+            return None;
+        }
+        let facts = ClaimFacts::TopologyMismatch {
+            provisioner: provisioner.to_owned(),
+            node: node.to_owned(),
+            message: error.to_string(),
+        };
+        let patch = Patch::of(
+            ObjectName::of(Kind::Claim, metadata),
+            metadata,
+            json!({"metadata": {"annotations": {names::SELECTED_NODE: null}}}),
+        );
+        let elsewhere = Remedy::new(
+            "remove the annotation, so that the scheduler selects another node",
+            "it may select the same node again",
+        );
+        let driver = Remedy::new(
+            format!("see whether driver `{provisioner}` runs on node `{node}`, and its labels"),
+            "",
+        );
+        Some(
+            Finding::from(facts)
+                .with(elsewhere.patching(patch))
+                .with(driver),
+        )
+    }
+
+    /// What the provisioner said the last time, if it was heard.
+    pub(super) fn provisioner_failed(&self, provisioner: &str) -> Option<Finding> {
+        let provisioner = provisioner.to_owned();
+        match self.survey.provisioner_said(self.claim)? {
+            ProvisionError::Infeasible { message } => {
+                let message = message.clone();
+                let facts = ClaimFacts::Infeasible {
+                    provisioner,
+                    message,
+                };
+                Some(Finding::from(facts).with(Remedy::new(
+                    "delete the claim and create it again with what the driver makes",
+                    "the claim has no data yet",
+                )))
+            }
+            error => {
+                let message = error.to_string();
+                let facts = ClaimFacts::DriverFails {
+                    provisioner,
+                    message,
+                };
+                Some(facts.into())
+            }
+        }
+    }
+
+    /// The provisioner as far as it can be known from here.
+    fn provisioner_config(&self, provisioner: &str) -> Config {
+        let mut config = Config::new(provisioner);
+        let migrated = &self.survey.config.migrated_plugins;
+        config.additional_names = migrated
+            .iter()
+            .filter(|(_, driver)| *driver == provisioner)
+            .map(|(plugin, _)| plugin.clone())
+            .collect();
+        config.knows_single_node_modes = true;
+        config.modifies_volumes = true;
+        let mut has_topology = false;
+        self.survey.view.visit_csi_nodes(&mut |csi_node| {
+            let mut drivers = csi_node.spec.drivers.iter().flatten();
+            has_topology = drivers.any(|driver| {
+                let keys = driver.topology_keys.as_deref().unwrap_or_default();
+                driver.name.as_deref() == Some(provisioner) && !keys.is_empty()
+            });
+            !has_topology
+        });
+        config.topology = has_topology.then(TopologyConfig::default);
+        config
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::api::{ClaimKey, read_objects};
+    use crate::controller;
+    use crate::diagnosis::{Code, Diagnosis, Survey};
+    use crate::plan::apply_merge_patch;
+    use crate::provisioner::ProvisionError;
+    use crate::view::{ClusterView as _, Snapshot};
+    use serde_json::{Value, json};
+
+    /// A driver on one of two nodes, a class, and the claim.
+    fn cluster(class: Value, claim: &Value) -> Snapshot {
+        let mut text = r#"
+            {"kind": "CSIDriver", "metadata": {"name": "disk.csi"}}
+            {"kind": "Node", "metadata": {"name": "n1", "labels": {"zone": "a"}}}
+            {"kind": "Node", "metadata": {"name": "n2", "labels": {"zone": "b"}}}
+            {"kind": "CSINode", "metadata": {"name": "n1"}, "spec": {"drivers": [
+                {"name": "disk.csi", "nodeID": "1", "topologyKeys": ["zone"]}]}}"#
+            .to_owned();
+        let mut object = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
+            "provisioner": "disk.csi", "volumeBindingMode": "Immediate"});
+        apply_merge_patch(&mut object, &class);
+        text += &object.to_string();
+        let mut object = json!({"kind": "PersistentVolumeClaim",
+            "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+            "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": "5Gi"}}}});
+        apply_merge_patch(&mut object, claim);
+        text += &object.to_string();
+        read_objects(&text).unwrap().into_iter().collect()
+    }
+
+    fn hearing(snapshot: &Snapshot, said: Option<ProvisionError>) -> Diagnosis {
+        let config = controller::Config::default();
+        let key = ClaimKey::new("shop", "data");
+        let claim = snapshot.claim("shop", "data").unwrap();
+        let mut survey = Survey::new(&config, snapshot);
+        if let Some(said) = said {
+            survey = survey.hearing(key, said);
+        }
+        survey.claim(&claim)
+    }
+
+    fn diagnose(class: Value, claim: &Value) -> Diagnosis {
+        hearing(&cluster(class, claim), None)
+    }
+
+    fn is_well(diagnosis: &Diagnosis) -> bool {
+        let codes: Vec<_> = diagnosis.findings().iter().map(|f| f.code()).collect();
+        codes == [Code::ClaimWaitsForProvisioner]
+    }
+
+    #[test]
+    fn a_claim_without_fault_waits_for_its_driver_alone() {
+        let found = diagnose(json!({}), &json!({}));
+        assert!(is_well(&found), "{found:?}");
+        assert_eq!(
+            found.main().to_string(),
+            "waits for external provisioner `disk.csi` to make a volume"
+        );
+    }
+
+    #[test]
+    fn a_selected_node_without_the_driver_is_told_and_the_patch_removes_it() {
+        let selects = |node: &str| {
+            json!({"metadata": {"annotations": {
+            "volume.kubernetes.io/selected-node": node}}})
+        };
+        assert!(is_well(&diagnose(json!({}), &selects("n1"))));
+        let found = diagnose(json!({}), &selects("n2"));
+        assert_eq!(found.main().code(), Code::ClaimTopologyMismatch);
+        assert_eq!(
+            found.main().to_string(),
+            "is to be provisioned by `disk.csi` for node `n2`, which does not fit: failed to get \
+             selected CSINode n2: csinode.storage.k8s.io \"n2\" not found"
+        );
+        let patch = found.main().remedies[0].patch.as_ref().unwrap();
+        let mut claim = selects("n2");
+        apply_merge_patch(&mut claim, &patch.merge_patch);
+        assert!(is_well(&diagnose(json!({}), &claim)));
+        // A node that is gone has its own finding, and this one is silent.
+        let found = diagnose(json!({}), &selects("n3"));
+        assert_eq!(found.main().code(), Code::ClaimSelectedNodeGone);
+        assert_eq!(found.finding(Code::ClaimTopologyMismatch), None);
+    }
+
+    #[test]
+    fn what_the_driver_cannot_be_asked_for_is_told() {
+        let fine = json!({"parameters": {"csi.storage.k8s.io/fstype": "xfs"}});
+        assert!(is_well(&diagnose(fine, &json!({}))));
+        let wrong = json!({"parameters": {"csi.storage.k8s.io/fs-type": "xfs"}});
+        let found = diagnose(wrong, &json!({}));
+        assert_eq!(found.main().code(), Code::ClaimRequestRefused);
+        assert_eq!(
+            found.main().to_string(),
+            "asks for what provisioner `disk.csi` refuses: the class's parameter \
+             `csi.storage.k8s.io/fs-type` is not one of the reserved that there are"
+        );
+        let modes = json!({"spec": {"accessModes": ["ReadNever"]}});
+        let found = diagnose(json!({}), &modes);
+        assert_eq!(found.main().code(), Code::ClaimRequestRefused);
+        // A mode that only some drivers know is no fault that is seen from here.
+        let modes = json!({"spec": {"accessModes": ["ReadWriteOncePod"]}});
+        assert!(is_well(&diagnose(json!({}), &modes)));
+    }
+
+    #[test]
+    fn a_populators_claim_does_not_wait_for_the_driver_first() {
+        let source = |group: &str, kind: &str| {
+            json!({"spec": {"dataSourceRef": {
+            "apiGroup": group, "kind": kind, "name": "image"}}})
+        };
+        let found = diagnose(json!({}), &source("images.example.com", "Image"));
+        assert_eq!(found.main().code(), Code::ClaimWaitsForPopulator);
+        assert_eq!(
+            found.main().to_string(),
+            "waits for a populator to make a volume from `images.example.com/Image` `image`"
+        );
+        let snapshot = source("snapshot.storage.k8s.io", "VolumeSnapshot");
+        assert!(is_well(&diagnose(json!({}), &snapshot)));
+    }
+
+    #[test]
+    fn what_the_provisioner_said_is_told_as_long_as_the_claim_waits_for_it() {
+        let infeasible = "Volume provisioning failed with infeasible error. Retries will be delayed. \
+            no such type";
+        for (message, code, sentence) in [
+            (
+                infeasible,
+                Code::ClaimInfeasible,
+                "asks for what provisioner `disk.csi` says it never makes: no such type",
+            ),
+            (
+                "quota exceeded",
+                Code::ClaimDriverFails,
+                "waits for provisioner `disk.csi`, which failed the last time: quota exceeded",
+            ),
+        ] {
+            let said = || Some(ProvisionError::of_event(message));
+            let found = hearing(&cluster(json!({}), &json!({})), said());
+            assert_eq!(found.main().code(), code);
+            assert_eq!(found.main().to_string(), sentence);
+            let waits = json!({"volumeBindingMode": "WaitForFirstConsumer"});
+            let found = hearing(&cluster(waits, &json!({})), said());
+            assert_eq!(found.finding(code), None);
+        }
+    }
+}
