@@ -324,11 +324,12 @@ proptest! {
     /// Nothing panics, whatever is known; the texts are harmless; the worst is
     /// first; each remedy's patch removes its finding.
     #[test]
-    fn remedies_remove_what_they_are_for(objects in cluster(), known in any::<[bool; 6]>()) {
+    fn remedies_remove_what_they_are_for(objects in cluster(), known in any::<[bool; 7]>()) {
         let config = config();
         let snapshot = objects.snapshot();
         let known = Known { volumes: known[0], claims: known[1], classes: known[2],
-            nodes: known[3], pods: known[4], csi_drivers: known[5] };
+            nodes: known[3], pods: known[4], csi_drivers: known[5],
+            csi_nodes: known[6] };
         for known in [known, Known::default()] {
             let view = Survey::knowing(&config, &snapshot, known).view();
             let severities: Vec<_> = view.iter().map(Diagnosis::severity).collect();

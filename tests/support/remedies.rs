@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use pvbind::api::Object;
+use pvbind::api::{ClaimKey, Object};
 use pvbind::controller::Config;
 use pvbind::diagnosis::{Code, Diagnosis, Finding, Kind, Known, ObjectName, Patch, Survey};
 use pvbind::plan::apply_merge_patch;
+use pvbind::provisioner::ProvisionError;
 use pvbind::view::Snapshot;
 use serde_json::Value;
 
@@ -38,7 +39,16 @@ impl Objects {
     /// The diagnosis of an object, which must be there.
     pub(crate) fn diagnosis(&self, config: &Config, known: Known, of: &ObjectName) -> Diagnosis {
         let snapshot = self.snapshot();
-        let survey = Survey::knowing(config, &snapshot, known);
+        let mut survey = Survey::knowing(config, &snapshot, known);
+        for event in self.0.values().filter(|object| object["kind"] == "Event") {
+            if event["reason"] == "ProvisioningFailed" {
+                let text = |value: &Value| value.as_str().unwrap().to_owned();
+                let claim = &event["involvedObject"];
+                let claim = ClaimKey::new(text(&claim["namespace"]), text(&claim["name"]));
+                let said = ProvisionError::of_event(&text(&event["message"]));
+                survey = survey.hearing(claim, said);
+            }
+        }
         match of.kind {
             Kind::Claim => survey.claim(snapshot.find(&of.namespace, &of.name).unwrap()),
             Kind::Volume => survey.volume(snapshot.find("", &of.name).unwrap()),
