@@ -6,18 +6,28 @@ use super::{Segment, TopologyError};
 use crate::api::Node;
 use crate::view::ProvisioningView;
 
-/// The segments of all nodes that have all these labels, each once. Nodes of
-/// one segment cost a look-up each; only its first node has it copied.
+/// The segments of all nodes that have all these labels. Nodes of one segment
+/// cost a look-up each; only its first node has it copied. Where most nodes are
+/// segments of their own, looking up costs more than copying and is left out, so
+/// a segment may come more than once.
 pub(super) fn cluster_segments<V: ProvisioningView + ?Sized>(
     view: &V,
     keys: &[String],
 ) -> Result<Vec<Segment>, TopologyError> {
+    /// So many segments are few in any cluster.
+    const FEW: usize = 128;
     let mut seen = BTreeSet::new();
     let mut segments = Vec::new();
     // The values of one node, each with its length in front so that no two
     // lists of values look the same.
     let mut place = Vec::new();
+    let mut nodes: usize = 0;
     view.visit_nodes(&mut |node| {
+        nodes = nodes.saturating_add(1);
+        if seen.len() > FEW && seen.len() > nodes / 2 {
+            segments.extend(segment_of(node, keys));
+            return;
+        }
         let labels = node.metadata.labels();
         place.clear();
         for key in keys {

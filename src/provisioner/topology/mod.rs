@@ -82,8 +82,8 @@ impl<'a> TopologyQuery<'a> {
 /// class, or if the cluster has no topology.
 ///
 /// # Cost
-/// For *N* nodes with *S* different segments *N* log *S*; only the segments are
-/// kept. [`topology_requirement_plain`] is the definition.
+/// For *N* nodes with *S* different segments *N* log *S*; of nodes in few
+/// segments only those are copied. [`topology_requirement_plain`] is the definition.
 ///
 /// ```
 /// use pvbind::api::read_objects;

@@ -168,3 +168,22 @@ fn values_that_only_look_alike_side_by_side_are_different_places() {
     let found = topology_requirement(&on("n1"), &cluster).unwrap().unwrap();
     assert_eq!(found.requisite.len(), 2);
 }
+
+#[test]
+fn many_places_and_then_many_nodes_in_few_of_them_are_each_place_once() {
+    let mut cluster = Snapshot::new();
+    for number in 0..600 {
+        let place = if number < 300 { number } else { number % 7 };
+        let labels = json!({"zone": format!("z{place}")});
+        let node = json!({"metadata": {"name": format!("n{number:03}"), "labels": labels}});
+        let node: crate::api::Node = serde_json::from_value(node).unwrap();
+        cluster.apply(std::sync::Arc::new(node));
+    }
+    let csi_node = json!({"metadata": {"name": "n000"}, "spec": {"drivers": [
+        {"name": "csi", "topologyKeys": ["zone"]}]}});
+    let csi_node: CsiNode = serde_json::from_value(csi_node).unwrap();
+    cluster.apply(std::sync::Arc::new(csi_node));
+    let found = topology_requirement(&on("n000"), &cluster);
+    assert_eq!(found, topology_requirement_plain(&on("n000"), &cluster));
+    assert_eq!(found.unwrap().unwrap().requisite.len(), 300);
+}
