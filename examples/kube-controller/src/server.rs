@@ -103,7 +103,12 @@ impl ApiServer {
         let request = path.get(name, &GetParams::default()).map_err(other)?;
         match within_patience(self.client.request(request)).await? {
             Ok(object) => Ok(Some(object)),
-            Err(kube::Error::Api(status)) if status.is_not_found() => Ok(None),
+            // A 404 that is not the API server's own, but of something in
+            // between, says nothing about the object; volumes are deleted on
+            // this answer.
+            Err(kube::Error::Api(status)) if status.code == 404 && status.reason == "NotFound" => {
+                Ok(None)
+            }
             Err(error) => Err(api_error(&error)),
         }
     }

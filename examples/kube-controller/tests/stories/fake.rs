@@ -56,6 +56,9 @@ pub(crate) struct State {
     /// this one; the watch that follows says nothing for a while.
     pub(crate) old_list: Option<(String, Value)>,
     slow: Option<String>,
+    /// Something in between answers reads of single objects with a 404 and a
+    /// page of its own.
+    pub(crate) misrouted: bool,
     /// So many writes to volumes and claims are refused, as if the object had
     /// been changed in between.
     pub(crate) conflicts: usize,
@@ -156,6 +159,12 @@ impl Fake {
             let since = parameter("resourceVersion").and_then(|version| version.parse().ok());
             let seconds = parameter("timeoutSeconds").and_then(|seconds| seconds.parse().ok());
             return Ok(self.watch(target.resource, since.unwrap_or(0), seconds.unwrap_or(300)));
+        }
+        let is_read = parts.method == Method::GET && !target.name.is_empty();
+        if is_read && target.resource == CLAIMS && self.lock().misrouted {
+            let page = Full::new(Bytes::from("<h1>404 page not found</h1>"));
+            let page = page.map_err(|never| match never {}).boxed();
+            return Ok(Response::builder().status(404).body(page).unwrap());
         }
         let is_counted = parts.method != Method::GET
             && (target.resource == VOLUMES || target.resource == CLAIMS);

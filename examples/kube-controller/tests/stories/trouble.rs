@@ -224,6 +224,21 @@ async fn an_api_server_that_is_away_for_a_minute_loses_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_page_of_something_in_between_does_not_release_a_volume() {
+    let fake = Fake::new();
+    let reference = json!({"claimRef": {"namespace": "shop", "name": "unseen", "uid": "uid-7"}});
+    fake.create(volume("pv", "5Gi", reference));
+    fake.act(|state| state.misrouted = true);
+    let controller = Controller::start(&fake, "a");
+    fake.quiet().await;
+    assert_eq!(fake.lock().writes, [] as [&str; 0]);
+    fake.act(|state| state.misrouted = false);
+    fake.quiet().await;
+    assert_eq!(fake.lock().at(VOLUMES, "pv", "/status/phase"), "Released");
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_list_that_is_older_than_an_own_write_takes_nothing_away() {
     let fake = Fake::new();
     fake.create(class("local", HOST_PATH, "Immediate"));
