@@ -20,6 +20,8 @@ pub enum Reclaim {
     DeletedBy(String),
     /// An external provisioner deletes it, in the backend too.
     DeletedExternally(String),
+    /// It is an external provisioner's to delete, which leaves it as it is.
+    LeftExternally(String),
     /// An in-tree plugin deletes its files, and it is free again.
     RecycledBy(String),
     /// It cannot be reclaimed: the controller's own text.
@@ -36,6 +38,11 @@ impl fmt::Display for Reclaim {
             Reclaim::DeletedExternally(driver) => write!(
                 f,
                 "deleted with its data by external provisioner {}, if that runs",
+                Name(driver)
+            ),
+            Reclaim::LeftExternally(driver) => write!(
+                f,
+                "left as it is, with its data, by external provisioner {}",
                 Name(driver)
             ),
             Reclaim::RecycledBy(plugin) => write!(
@@ -336,6 +343,11 @@ impl fmt::Display for VolumeFacts {
                 }
                 match retry {
                     Reclaim::Kept => f.write_str(": nothing is tried again, it is kept"),
+                    Reclaim::LeftExternally(driver) => write!(
+                        f,
+                        ": nothing is tried again, as external provisioner {} deletes only what is Released",
+                        Name(driver)
+                    ),
                     Reclaim::Fails(message) => {
                         write!(f, ": each sync tries again, and fails: {}", Cut(message))
                     }

@@ -234,7 +234,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
 
     fn failed(&self, retry: Reclaim) -> Finding {
         let message = self.volume.status.message.clone().unwrap_or_default();
-        let can_stop = retry != Reclaim::Kept;
+        let can_stop = !matches!(retry, Reclaim::Kept | Reclaim::LeftExternally(_));
         let facts = VolumeFacts::Failed { message, retry };
         let delete = Remedy::new(
             "delete the volume in the backend, then its object",

@@ -11,6 +11,7 @@ use crate::controller::{Next, begin, sync_volume};
 use crate::diagnosis::{Finding, Reclaim, Remedy, VolumeFacts};
 use crate::matching::{FindError, SearchOptions};
 use crate::plan::{Operation, Plan, Step};
+use crate::provisioner::{self, check_deletable};
 use crate::view::{ClusterView, DiagnosticView, Held};
 
 impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
@@ -70,7 +71,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         match plan.verdict {
             Next::Delete(next) => Reclaim::DeletedBy(next.plugin().to_owned()),
             Next::Recycle(next) => Reclaim::RecycledBy(next.plugin().to_owned()),
-            _ => Reclaim::DeletedExternally(self.external()),
+            _ => self.left_to_provisioner(),
         }
     }
 
@@ -94,13 +95,26 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     /// else's.
     fn left_alone(&self) -> Reclaim {
         match &self.volume.spec.persistent_volume_reclaim_policy {
-            Some(Policy::Delete) => Reclaim::DeletedExternally(self.external()),
+            Some(Policy::Delete) => self.left_to_provisioner(),
             _ => Reclaim::Kept,
         }
     }
 
+    /// What its external provisioner does with the volume once it is released.
+    fn left_to_provisioner(&self) -> Reclaim {
+        let driver = self.external();
+        let mut released = self.volume.clone();
+        if !self.is_phase(&VolumePhase::Failed) {
+            released.status.phase = Some(VolumePhase::Released);
+        }
+        match check_deletable(&provisioner::Config::new(driver.as_str()), &released) {
+            Ok(()) => Reclaim::DeletedExternally(driver),
+            Err(_) => Reclaim::LeftExternally(driver),
+        }
+    }
+
     /// Who deletes the volume if the controller does not.
-    fn external(&self) -> String {
+    pub(super) fn external(&self) -> String {
         let metadata = &self.volume.metadata;
         let of_source = self
             .volume

@@ -3,12 +3,13 @@
 use serde_json::json;
 
 use super::Examination;
-use crate::api::{ClaimKey, VolumePhase, names};
+use crate::api::{ClaimKey, PersistentVolume, VolumePhase, names};
 use crate::controller::sync_volume;
 use crate::diagnosis::parts::Holder;
-use crate::diagnosis::words::Name;
+use crate::diagnosis::words::{Cut, Name};
 use crate::diagnosis::{Finding, Reclaim, Remedy, VolumeFacts};
-use crate::plan::{Step, Write};
+use crate::plan::{Change, Plan, Step, Write};
+use crate::provisioner::{self, Kept, VolumeNext, VolumeOutcome};
 use crate::view::{DiagnosticView, Held};
 
 impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
@@ -60,12 +61,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         let evidence = key.map(|key| self.gone(key));
         let volume = Held::Borrowed(self.volume);
         let plan = sync_volume(config, view, volume, evidence.as_deref());
-        let first = plan.steps.into_iter().next();
-        let Some(Step::Write {
-            write: Write::Volume(change),
-            ..
-        }) = first
-        else {
+        let Some(change) = first_edit(&plan) else {
             return Vec::new();
         };
         let finalizers = change.from.metadata.finalizers.iter().flatten();
@@ -107,40 +103,80 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         }
     }
 
+    /// What the external provisioner's own sync does with the volume.
     fn external_holder(&self) -> (String, bool) {
-        let metadata = &self.volume.metadata;
-        let of_source = self
-            .volume
-            .spec
-            .csi
-            .as_ref()
-            .and_then(|csi| csi.driver.as_deref());
-        let provisioner = metadata.annotation(names::PROVISIONED_BY);
-        let migrated = metadata.annotation(names::MIGRATED_TO);
-        let mut names = [migrated, provisioner, of_source].into_iter().flatten();
-        let driver = names.find(|name| !name.is_empty());
-        let Some(driver) = driver else {
+        let driver = self.external();
+        if driver.is_empty() {
             let who = "is removed by nobody: the volume names no external provisioner";
             return (who.to_owned(), true);
-        };
-        let is_csi = of_source.is_some() || migrated.is_some();
-        let is_gone = is_csi
-            && self.survey.known.csi_drivers
-            && self.survey.view.csi_driver(driver).is_none();
-        match is_gone {
-            true => {
-                let driver = Name(driver);
+        }
+        let config = provisioner::Config::new(driver.as_str());
+        let plan = provisioner::sync_volume(&config, self.volume);
+        let name = Name(&driver);
+        let edited = first_edit(&plan).is_some();
+        match plan.verdict {
+            _ if edited => (
+                format!(
+                    "is removed by external provisioner {name}, if that runs, and the backend \
+                     keeps the volume"
+                ),
+                false,
+            ),
+            VolumeNext::Over(Ok(VolumeOutcome::Kept(Kept::NotReleased { phase })))
+                if !self.is_yet_released() =>
+            {
+                let phase = match phase.as_str() {
+                    "" => "has no phase".to_owned(),
+                    phase => format!("is {}", Cut(phase)),
+                };
                 (
-                    format!("is removed by nobody: there is no CSIDriver {driver}"),
+                    format!(
+                        "is removed by nobody: external provisioner {name} deletes only what is \
+                         Released, and the volume {phase}"
+                    ),
                     true,
                 )
             }
-            false => {
-                let driver = Name(driver);
-                let who =
-                    format!("is removed when external provisioner {driver} has deleted the volume");
-                (who, false)
-            }
+            VolumeNext::Over(Ok(VolumeOutcome::NotOurs(refusal))) => (
+                format!("is removed by nobody: for external provisioner {name}, {refusal}"),
+                true,
+            ),
+            _ if self.has_no_driver(&driver) => (
+                format!("is removed by nobody, as there is no CSIDriver {name}"),
+                true,
+            ),
+            _ => (
+                format!("is removed when external provisioner {name} has deleted the volume"),
+                false,
+            ),
         }
+    }
+
+    /// Whether the volume has a claim whose end releases it.
+    fn is_yet_released(&self) -> bool {
+        let reference = self.volume.claim_ref();
+        !self.is_phase(&VolumePhase::Failed)
+            && reference.is_some_and(|reference| !reference.uid().is_empty())
+    }
+
+    fn has_no_driver(&self, driver: &str) -> bool {
+        let is_migrated = self
+            .volume
+            .metadata
+            .annotation(names::MIGRATED_TO)
+            .is_some();
+        let is_csi = self.volume.spec.csi.is_some() || is_migrated;
+        is_csi && self.survey.known.csi_drivers && self.survey.view.csi_driver(driver).is_none()
+    }
+}
+
+/// What the first step of a plan makes of the volume's object.
+fn first_edit<T>(plan: &Plan<T>) -> Option<&Change<PersistentVolume>> {
+    match plan.steps.first()? {
+        Step::Write {
+            write: Write::Volume(change),
+            ..
+        } => Some(change),
+        _ => None,
     }
 }
