@@ -33,7 +33,19 @@ pub fn read_file(file: &str) -> Result<(String, Vec<Object>), String> {
 
 /// The objects of a YAML text: several documents, and the items of lists.
 pub fn read_yaml(text: &str) -> Result<Vec<Object>, String> {
-    let documents: Vec<Value> = serde_saphyr::from_multiple(text).map_err(|error| {
+    // A large cluster is no attack: what the text itself can hold is allowed. What
+    // aliases make of it stays limited.
+    let length = text.len();
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_documents: length.max(1),
+            max_nodes: length.saturating_add(250_000),
+            max_events: length.saturating_mul(4).saturating_add(1_000_000),
+            max_total_scalar_bytes: length.saturating_add(64 << 20),
+        },
+    };
+    let documents = serde_saphyr::from_multiple_with_options(text, options);
+    let documents: Vec<Value> = documents.map_err(|error| {
         let place = error.location().map_or_else(String::new, |location| {
             format!("line {}, column {}: ", location.line(), location.column())
         });
