@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::api::{PersistentVolume, PersistentVolumeClaim};
+use crate::api::{PersistentVolume, PersistentVolumeClaim, VolumePhase};
 use crate::matching::{AccessModeSet, FindOptions, MatchReport, Summary};
 use crate::selector::CompiledLabelSelector;
 
@@ -17,6 +17,7 @@ pub(super) struct Census<'a> {
     classes: BTreeMap<&'a str, BTreeMap<Shape<'a>, Vec<&'a PersistentVolume>>>,
     by_claim: BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a PersistentVolume>>>,
     classless: usize,
+    total: usize,
     shapes: usize,
 }
 
@@ -25,7 +26,8 @@ struct Shape<'a> {
     volume_mode: &'a str,
     attributes_class: &'a str,
     modes: AccessModeSet,
-    phase: Option<&'a str>,
+    /// Of the other phases only their number is told.
+    is_available: bool,
     is_deleted: bool,
     holder: Holder,
 }
@@ -43,7 +45,7 @@ pub(super) const NEAREST: usize = 3;
 /// In so many groups of other classes near misses are looked for. More are only
 /// met in clusters that are made up; there, volumes of the claim's own class are
 /// all looked at, and those of other classes only counted.
-const FOREIGN_SHAPES: usize = 256;
+const FOREIGN_SHAPES: usize = 64;
 
 impl<'a> Census<'a> {
     pub(super) fn new(volumes: impl IntoIterator<Item = &'a PersistentVolume>) -> Self {
@@ -51,6 +53,7 @@ impl<'a> Census<'a> {
             classes: BTreeMap::new(),
             by_claim: BTreeMap::new(),
             classless: 0,
+            total: 0,
             shapes: 0,
         };
         for volume in volumes {
@@ -69,6 +72,7 @@ impl<'a> Census<'a> {
         }
         let of_class = |shapes: &BTreeMap<_, Vec<_>>| shapes.values().map(Vec::len).sum();
         census.classless = census.classes.get("").map_or(0, of_class);
+        census.total = census.classes.values().map(of_class).sum();
         census.shapes = census.classes.values().map(BTreeMap::len).sum();
         census
     }
@@ -115,38 +119,35 @@ impl<'a> Census<'a> {
         }
         let selector = claim.spec.selector.as_ref();
         let selector = selector.and_then(|selector| CompiledLabelSelector::compile(selector).ok());
-        let mut foreign_left = FOREIGN_SHAPES;
-        for (class, shapes) in &self.classes {
-            let is_own_class = *class == claim.class_name();
-            for volumes in shapes.values() {
-                if !is_own_class && foreign_left == 0 {
-                    let mut others = volumes.iter().copied().filter(not_own);
-                    if let Some(first) = others.next() {
-                        sample.add(first, others.count().saturating_add(1));
-                    }
-                    continue;
-                }
-                let filtered: Vec<_>;
-                let volumes = match own.is_empty() {
-                    true => volumes.as_slice(),
-                    false => {
-                        filtered = volumes.iter().copied().filter(not_own).collect();
-                        filtered.as_slice()
-                    }
-                };
-                if !is_own_class {
-                    foreign_left = foreign_left.saturating_sub(1);
-                    sample.add_sides(volumes, claim);
-                } else if let Some(selector) = &selector {
-                    let (yes, no): (Vec<_>, Vec<_>) = volumes
-                        .iter()
-                        .partition(|volume| selector.matches(volume.metadata.labels()));
-                    sample.add_sides(&yes, claim);
-                    sample.add_sides(&no, claim);
-                } else {
-                    sample.add_sides(volumes, claim);
-                }
+        let without_own = |volumes: &[&'a PersistentVolume]| -> Vec<&'a PersistentVolume> {
+            volumes.iter().copied().filter(not_own).collect()
+        };
+        let own_class = self.classes.get(claim.class_name());
+        for volumes in own_class.into_iter().flat_map(BTreeMap::values) {
+            let filtered = (!own.is_empty()).then(|| without_own(volumes));
+            let volumes = filtered.as_deref().unwrap_or(volumes);
+            if let Some(selector) = &selector {
+                let (yes, no): (Vec<_>, Vec<_>) = volumes
+                    .iter()
+                    .partition(|volume| selector.matches(volume.metadata.labels()));
+                sample.add_sides(&yes, claim);
+                sample.add_sides(&no, claim);
+            } else {
+                sample.add_sides(volumes, claim);
             }
+        }
+        // Those of other classes all have that for their main reason.
+        let others = self.classes.iter();
+        let others = others.filter(|(class, _)| **class != claim.class_name());
+        let mut rest = others.flat_map(|(_, shapes)| shapes.values());
+        for volumes in rest.by_ref().take(FOREIGN_SHAPES) {
+            let filtered = (!own.is_empty()).then(|| without_own(volumes));
+            sample.add_sides(filtered.as_deref().unwrap_or(volumes), claim);
+        }
+        let one_more = rest.find_map(|volumes| volumes.iter().copied().find(not_own));
+        if let Some(volume) = one_more {
+            let counted: usize = sample.weights.values().sum();
+            sample.add(volume, self.total.saturating_sub(counted));
         }
         let report = MatchReport::new(claim, sample.volumes, options);
         let weight = |volume: &PersistentVolume| {
@@ -164,7 +165,7 @@ impl<'a> Shape<'a> {
             volume_mode: volume.volume_mode().as_str(),
             attributes_class: volume.attributes_class_name(),
             modes: AccessModeSet::of(volume.access_modes()),
-            phase: volume.status.phase.as_ref().map(|phase| phase.as_str()),
+            is_available: volume.status.phase == Some(VolumePhase::Available),
             is_deleted: volume.metadata.is_being_deleted(),
             holder: match volume.claim_ref() {
                 None => Holder::Nobody,
@@ -308,5 +309,24 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn volumes_of_very_many_classes_are_counted_all_the_same() {
+        let mut all = volumes();
+        for (place, volume) in all.iter_mut().enumerate().skip(50) {
+            volume.spec.storage_class_name = Some(format!("class-{place}"));
+        }
+        let census = Census::new(&all);
+        let claim = serde_json::from_value(json!({
+            "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+            "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": "2Gi"}}}}))
+        .unwrap();
+        let options = FindOptions::default();
+        let plain = MatchReport::new(&claim, &all, &options);
+        let (few, summary) = census.report(&claim, &options);
+        assert_eq!(summary.to_string(), plain.summary().to_string());
+        assert!(few.volumes.len() < all.len());
     }
 }

@@ -95,7 +95,7 @@ facts! {
         },
         /// See [`Code::ClaimClassUnset`](super::Code::ClaimClassUnset).
         ClassUnset: ClaimClassUnset {
-            /// The classes that there are.
+            /// The classes that there are, of many the first few.
             classes: Vec<String>,
         },
         /// See [`Code::ClaimDefaultClass`](super::Code::ClaimDefaultClass).
@@ -107,7 +107,9 @@ facts! {
         DefaultClassAmbiguous: ClaimDefaultClassAmbiguous {
             /// The class that counts.
             class: String,
-            /// The others that are marked.
+            /// How many classes are marked.
+            count: usize,
+            /// The others, of many the first few.
             others: Vec<String>,
             /// Whether it counts because it is newer than all others; if not,
             /// by its name.
@@ -512,20 +514,21 @@ impl fmt::Display for ClaimFacts {
             ),
             Is::DefaultClassAmbiguous {
                 class,
+                count,
                 others,
                 is_newest,
             } => write!(
                 f,
                 "takes {} of {} default classes, {}: {} {} marked too",
                 Name(class),
-                others.len().saturating_add(1),
+                count,
                 if *is_newest {
                     "the newest"
                 } else {
                     "of the newest the first by name"
                 },
                 Names(others),
-                if others.len() == 1 { "is" } else { "are" },
+                if *count == 2 { "is" } else { "are" },
             ),
             Is::ClassAnnotation { annotation, field } => write!(
                 f,

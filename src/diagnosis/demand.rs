@@ -5,14 +5,23 @@ use std::sync::Arc;
 
 use super::parts::{ClaimStop, Rule};
 use crate::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
-use crate::matching::{FindOptions, MatchReport};
+use crate::matching::{FindOptions, MatchReport, Refusal};
+use crate::quantity::Quantity;
+use crate::selector::{CompiledLabelSelector, SelectorError};
 
-/// Pending claims in groups of one *shape*: what all rules but that on size look
-/// at, for a volume that is free. See [`Census`](super::census::Census), of which
+/// Pending claims in groups of one *shape*: what all rules but those on size
+/// and labels look at, for a volume that is free. See [`Census`](super::census::Census), of which
 /// it is the other side.
 #[derive(Debug)]
 pub(super) struct Demand {
-    classes: BTreeMap<String, BTreeMap<String, Vec<Arc<PersistentVolumeClaim>>>>,
+    classes: BTreeMap<String, BTreeMap<String, Vec<Pending>>>,
+}
+
+/// A pending claim.
+#[derive(Debug)]
+struct Pending {
+    claim: Arc<PersistentVolumeClaim>,
+    selector: Option<Result<CompiledLabelSelector, SelectorError>>,
 }
 
 /// What the pending claims of a volume's class can do with it.
@@ -34,14 +43,16 @@ impl Demand {
         let mut classes: BTreeMap<String, BTreeMap<String, Vec<_>>> = BTreeMap::new();
         for claim in claims {
             let shapes = classes.entry(claim.class_name().to_owned()).or_default();
-            shapes.entry(shape(&claim)).or_default().push(claim);
+            let selector = claim.spec.selector.as_ref();
+            let selector = selector.map(CompiledLabelSelector::compile);
+            let pending = Pending { selector, claim };
+            shapes
+                .entry(shape(&pending.claim))
+                .or_default()
+                .push(pending);
         }
         for claims in classes.values_mut().flat_map(BTreeMap::values_mut) {
-            claims.sort_by(
-                |a: &Arc<PersistentVolumeClaim>, b: &Arc<PersistentVolumeClaim>| {
-                    a.requested_storage().cmp(b.requested_storage())
-                },
-            );
+            claims.sort_by(|a: &Pending, b: &Pending| a.asked().cmp(b.asked()));
         }
         Demand { classes }
     }
@@ -55,39 +66,46 @@ impl Demand {
         };
         let shapes = self.classes.get(volume.class_name());
         for claims in shapes.into_iter().flat_map(BTreeMap::values) {
-            let split =
-                claims.partition_point(|claim| claim.requested_storage() <= volume.storage());
+            let split = claims.partition_point(|claim| claim.asked() <= volume.storage());
             let (small, large) = claims.split_at_checked(split).unwrap_or_default();
-            for side in [small, large] {
-                // The one that is nearest to the volume's size speaks for all.
-                let nearest = match std::ptr::eq(side, small) {
-                    true => side.last(),
-                    false => side.first(),
-                };
-                let Some(claim) = nearest else {
+            // The one that is nearest to the volume's size speaks for all.
+            for (side, nearest) in [(small, small.last()), (large, large.first())] {
+                let Some(nearest) = nearest else {
                     continue;
                 };
-                let report = MatchReport::new(claim, [volume], &options);
-                match (report.summary().refused.first(), &report.error) {
-                    (None, None) => offers.fit(side),
-                    (None, Some(_)) => {}
-                    (Some(refused), _) => {
-                        offers.stop(Rule::of(&refused.refusal), claim, side.len())
+                let mut bare = PersistentVolumeClaim::clone(&nearest.claim);
+                bare.spec.selector = None;
+                let report = MatchReport::new(&bare, [volume], &options);
+                match report.summary().refused.first() {
+                    Some(refused) => {
+                        offers.stop(Rule::of(&refused.refusal), &nearest.claim, side.len());
                     }
+                    None => side
+                        .iter()
+                        .for_each(|claim| offers.judge_selector(claim, volume)),
                 }
             }
         }
         offers.fitting.sort_unstable();
-        offers.fitting.truncate(TOLD);
         offers
     }
 }
 
 impl Offers {
-    fn fit(&mut self, claims: &[Arc<PersistentVolumeClaim>]) {
-        self.count = self.count.saturating_add(claims.len());
-        self.fitting
-            .extend(claims.iter().take(TOLD).map(|claim| ClaimKey::of(claim)));
+    /// Nothing but its selector can keep the claim from the volume.
+    fn judge_selector(&mut self, pending: &Pending, volume: &PersistentVolume) {
+        let refusal = match &pending.selector {
+            Some(Err(_)) => Refusal::SelectorUnparsable,
+            Some(Ok(selector)) if !selector.matches(volume.metadata.labels()) => Refusal::Selector,
+            _ => {
+                self.count = self.count.saturating_add(1);
+                if self.fitting.len() < TOLD {
+                    self.fitting.push(ClaimKey::of(&pending.claim));
+                }
+                return;
+            }
+        };
+        self.stop(Rule::of(&refusal), &pending.claim, 1);
     }
 
     fn stop(&mut self, rule: Rule, claim: &PersistentVolumeClaim, count: usize) {
@@ -106,7 +124,13 @@ impl Offers {
     }
 }
 
-/// What the rules look at, but for the size, as a text.
+impl Pending {
+    fn asked(&self) -> &Quantity {
+        self.claim.requested_storage()
+    }
+}
+
+/// What the rules look at, but for size and selector, as a text.
 fn shape(claim: &PersistentVolumeClaim) -> String {
     let mut modes: Vec<_> = claim
         .access_modes()
@@ -115,8 +139,7 @@ fn shape(claim: &PersistentVolumeClaim) -> String {
         .collect();
     modes.sort_unstable();
     modes.dedup();
-    let selector = serde_json::to_value(&claim.spec.selector).unwrap_or_default();
     let mode = claim.volume_mode().as_str();
     let attributes_class = claim.attributes_class_name();
-    serde_json::json!([mode, attributes_class, modes, selector]).to_string()
+    serde_json::json!([mode, attributes_class, modes]).to_string()
 }

@@ -7,7 +7,7 @@ use super::claim::other_scheduler;
 use super::parts::Counted;
 use super::pod_facts::ClaimStanding;
 use super::words::NAMED;
-use super::{Diagnosis, Finding, Kind, ObjectName, PodFacts, Remedy, Survey, claim};
+use super::{Diagnosis, Finding, Kind, ObjectName, PodFacts, Remedy, Survey};
 use crate::api::{ClaimKey, Node, PersistentVolumeClaim, Pod, names};
 use crate::scheduling::{
     ClaimNotReady, PodClaims, PodSearch, PreFilterRefusal, SplitError, UnfitReason, pre_filter,
@@ -101,7 +101,7 @@ fn refused<V: DiagnosticView + ?Sized>(
         PreFilterRefusal::UnboundImmediate { claims } => {
             let standings = claims.into_iter().filter_map(|key| {
                 let claim = survey.view.claim(&key.namespace, &key.name)?;
-                let main = claim::main(survey, &claim);
+                let main = survey.claim_main(&claim);
                 Some(ClaimStanding {
                     claim: key,
                     code: main.code(),

@@ -100,8 +100,12 @@ pub struct Survey<'a, V: ?Sized> {
     demand: OnceLock<Demand>,
     volume_names: OnceLock<NamesToMean>,
     claim_names: OnceLock<NamesToMean>,
+    class_names: OnceLock<NamesToMean>,
     /// How many claims there are of a name, in all namespaces.
     claims_named: OnceLock<BTreeMap<String, Vec<ClaimKey>>>,
+    /// What was found out about claims, which several volumes and pods may ask
+    /// for.
+    mains: Mutex<BTreeMap<ClaimKey, (PersistentVolumeClaim, Finding)>>,
     /// What was found out about pods, which several claims may ask for.
     pods: Mutex<BTreeMap<(String, String), (Pod, Finding)>>,
 }
@@ -218,7 +222,9 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
             demand: OnceLock::new(),
             volume_names: OnceLock::new(),
             claim_names: OnceLock::new(),
+            class_names: OnceLock::new(),
             claims_named: OnceLock::new(),
+            mains: Mutex::default(),
             pods: Mutex::default(),
         }
     }
@@ -352,8 +358,11 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
     }
 
     pub(super) fn similar_classes(&self, name: &str) -> Vec<String> {
-        let classes = self.classes.iter();
-        NamesToMean::new(classes.map(|class| class.name().to_owned())).similar(name)
+        let names = self.class_names.get_or_init(|| {
+            let classes = self.classes.iter();
+            NamesToMean::new(classes.map(|class| class.name().to_owned()))
+        });
+        names.similar(name)
     }
 
     /// The claims of a name, in all namespaces.
@@ -379,6 +388,22 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
         }
         let main = pod::main(self, pod);
         looked_into().insert(key, (pod.clone(), main.clone()));
+        main
+    }
+
+    /// The main finding of a claim, looked into once.
+    pub(super) fn claim_main(&self, claim: &PersistentVolumeClaim) -> Finding {
+        let key = ClaimKey::of(claim);
+        let looked_into = || self.mains.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = looked_into()
+            .get(&key)
+            .filter(|(of, _)| of == claim)
+            .cloned();
+        if let Some((_, main)) = found {
+            return main;
+        }
+        let main = claim::main(self, claim);
+        looked_into().insert(key, (claim.clone(), main.clone()));
         main
     }
 

@@ -19,6 +19,9 @@ const SUCCESSORS: [(&str, &str); 8] = [
     ("kubernetes.io/vsphere-volume", "csi.vsphere.vmware.com"),
 ];
 
+/// So many classes are told.
+const TOLD: usize = 10;
+
 impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     /// What a claim without a class that provisions should know.
     pub(super) fn class_notes(&self) -> Option<Finding> {
@@ -32,7 +35,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         if !self.survey.known.classes {
             return Some(self.not_known("classes", ""));
         }
-        let classes = self.survey.classes.iter();
+        let classes = self.survey.classes.iter().take(TOLD);
         let facts = ClaimFacts::ClassUnset {
             classes: classes.map(|class| class.name().to_owned()).collect(),
         };
@@ -71,9 +74,11 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             let created = class.metadata.creation_timestamp.as_ref();
             created.and_then(Timestamp::unix_nanos)
         };
+        let told = others.iter().take(TOLD);
         let facts = ClaimFacts::DefaultClassAmbiguous {
             class: default.name().to_owned(),
-            others: others.iter().map(|class| class.name().to_owned()).collect(),
+            count: others.len().saturating_add(1),
+            others: told.map(|class| class.name().to_owned()).collect(),
             is_newest: others
                 .iter()
                 .all(|other| created(other) < created(&default)),

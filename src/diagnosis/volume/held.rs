@@ -7,7 +7,7 @@ use serde_json::json;
 use super::Examination;
 use crate::api::{ClaimKey, ObjectReference, PersistentVolumeClaim, VolumePhase};
 use crate::controller::{ClaimEvidence, sync_volume};
-use crate::diagnosis::claim::{self, complete, incomplete_for};
+use crate::diagnosis::claim::{complete, incomplete_for};
 use crate::diagnosis::words::Name;
 use crate::diagnosis::{Finding, Reclaim, Remedy, VolumeFacts};
 use crate::plan::{EventReason, Plan, Step, Verdict, Write};
@@ -77,7 +77,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     }
 
     fn reserved_for(&self, key: ClaimKey, claim: &PersistentVolumeClaim) -> Finding {
-        let main = claim::main(self.survey, claim);
+        let main = self.survey.claim_main(claim);
         VolumeFacts::Reserved {
             claim: key,
             standing: main.to_string(),
