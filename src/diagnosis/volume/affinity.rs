@@ -65,7 +65,15 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 node: value.to_owned(),
                 has: has.cloned(),
             };
-            Some(Finding::from(facts).with(again()))
+            let right = match has {
+                Some(has) => format!("the value `{has}`"),
+                None => "an affinity that holds".to_owned(),
+            };
+            Some(Finding::from(facts).with(Remedy::new(
+                format!("delete the volume's object and create it again with {right}"),
+                "with policy Retain the data stays; while the volume is bound, its object goes \
+                 only after its claim",
+            )))
         })
     }
 
