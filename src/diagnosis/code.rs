@@ -257,6 +257,8 @@ codes! {
     /// The node affinity asks for an old topology label where nodes carry the
     /// new one.
     VolumeAffinityOldLabel = "volume-affinity-old-label", Fault;
+    /// The claim of the volume is gone or going, and its data with it.
+    VolumeDataAtRisk = "volume-data-at-risk", Risk;
     /// The policy `Recycle` is deprecated.
     VolumeRecycleDeprecated = "volume-recycle-deprecated", Risk;
     /// The volume is so small that a unit is probably missing.

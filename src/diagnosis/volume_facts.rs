@@ -209,6 +209,13 @@ facts! {
             /// How many nodes carry it with a value that is asked for.
             nodes: usize,
         },
+        /// See [`Code::VolumeDataAtRisk`](super::Code::VolumeDataAtRisk).
+        DataAtRisk: VolumeDataAtRisk {
+            /// The volume, which may be a note to a claim.
+            volume: String,
+            /// What happens to it.
+            then: Reclaim,
+        },
         /// See [`Code::VolumeRecycleDeprecated`](super::Code::VolumeRecycleDeprecated).
         RecycleDeprecated: VolumeRecycleDeprecated {
             /// The volume's source, "" if it has none that is known.
@@ -394,6 +401,9 @@ impl fmt::Display for VolumeFacts {
                 if *nodes == 1 { "carries" } else { "carry" },
                 Name(new)
             ),
+            Is::DataAtRisk { volume, then } => {
+                write!(f, "volume {} is about to be {then}", Name(volume))
+            }
             Is::RecycleDeprecated { .. } => f.write_str(
                 "has reclaim policy Recycle, which is deprecated: its files are deleted, and \
                  whoever comes next gets it",

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::Examination;
 use crate::api::{ClaimKey, PersistentVolume};
 use crate::diagnosis::parts::Rule;
-use crate::diagnosis::{ClaimFacts, Finding, Kind, ObjectName, Patch, Remedy};
+use crate::diagnosis::{ClaimFacts, Finding, Kind, ObjectName, Patch, Remedy, volume};
 use crate::matching::{Bucket, MatchReport, Refusal};
 use crate::view::DiagnosticView;
 
@@ -45,7 +45,12 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         };
         let volumes = report.volumes.iter();
         let volumes = volumes.filter(|report| would_fit(&report.refusals));
-        volumes.map(|report| self.leftover(report.volume)).collect()
+        volumes
+            .flat_map(|report| {
+                let risk = volume::data_at_risk(self.survey, report.volume);
+                std::iter::once(self.leftover(report.volume)).chain(risk)
+            })
+            .collect()
     }
 
     /// A volume of an earlier claim of the same name.
@@ -84,7 +89,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     }
 
     /// Volumes whose claimRef lacks a part, and was surely meant for this claim.
-    fn incomplete(&self) -> Vec<Finding> {
+    pub(super) fn incomplete(&self) -> Vec<Finding> {
         let key = ClaimKey::of(self.claim);
         let volumes = incomplete_for(self.survey, &key, self.claim.metadata.uid());
         let findings = volumes.into_iter().map(|volume| {

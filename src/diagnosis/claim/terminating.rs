@@ -3,7 +3,7 @@
 use super::Examination;
 use crate::api::{Pod, names};
 use crate::diagnosis::parts::Holder;
-use crate::diagnosis::{ClaimFacts, Finding, Remedy};
+use crate::diagnosis::{ClaimFacts, Finding, Remedy, volume};
 use crate::view::DiagnosticView;
 
 impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
@@ -15,17 +15,26 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         }
         let finalizers = metadata.finalizers.iter().flatten();
         let holders: Vec<_> = finalizers.map(|finalizer| self.holder(finalizer)).collect();
+        let view = self.survey.view;
+        let volume = view.volume(self.claim.volume_name());
+        let volume = volume.filter(|volume| volume.is_bound_to(self.claim));
+        let then = match &volume {
+            Some(held) => format!(", and its volume is {}", volume::reclaim(self.survey, held)),
+            None => String::new(),
+        };
         let pods = holders.iter().flat_map(|holder| &holder.pods);
         let remedies: Vec<_> = pods
             .take(crate::diagnosis::words::NAMED)
             .map(|pod| {
                 Remedy::new(
                     format!("delete pod `{pod}`"),
-                    "the claim goes with its last pod, and its volume is released",
+                    format!("the claim goes with its last pod{then}"),
                 )
             })
             .collect();
-        vec![Finding::from(ClaimFacts::Terminating { holders }).with_all(remedies)]
+        let finding = Finding::from(ClaimFacts::Terminating { holders }).with_all(remedies);
+        let risk = volume.and_then(|held| volume::data_at_risk(self.survey, &held));
+        std::iter::once(finding).chain(risk).collect()
     }
 
     fn holder(&self, finalizer: &str) -> Holder {

@@ -9,7 +9,7 @@ use crate::api::{ClaimKey, ObjectReference, PersistentVolumeClaim, VolumePhase};
 use crate::controller::{ClaimEvidence, sync_volume};
 use crate::diagnosis::claim::{complete, incomplete_for};
 use crate::diagnosis::words::Name;
-use crate::diagnosis::{Finding, Reclaim, Remedy, VolumeFacts};
+use crate::diagnosis::{Code, Finding, Reclaim, Remedy, VolumeFacts};
 use crate::plan::{EventReason, Plan, Step, Verdict, Write};
 use crate::view::{DiagnosticView, Held};
 
@@ -20,7 +20,12 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             None if self.is_phase(&VolumePhase::Available) => vec![self.available()],
             None => vec![self.not_available_yet()],
             Some(reference) if reference.uid().is_empty() => self.reserved(reference),
-            Some(reference) => vec![self.claimed(reference)],
+            Some(reference) => {
+                let finding = self.claimed(reference);
+                let is_going = finding.code() == Code::VolumeClaimGone;
+                let risk = is_going.then(|| self.data_at_risk()).flatten();
+                std::iter::once(finding).chain(risk).collect()
+            }
         }
     }
 
@@ -248,6 +253,18 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             )),
             false => finding,
         }
+    }
+
+    pub(super) fn data_at_risk(&self) -> Option<Finding> {
+        let then = self.reclaim();
+        let is_lost = matches!(
+            then,
+            Reclaim::DeletedBy(_) | Reclaim::DeletedExternally(_) | Reclaim::RecycledBy(_)
+        );
+        is_lost.then(|| {
+            let volume = self.volume.name().to_owned();
+            Finding::from(VolumeFacts::DataAtRisk { volume, then }).with(self.retain())
+        })
     }
 
     /// Keeping what is about to be reclaimed.

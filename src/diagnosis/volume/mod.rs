@@ -7,7 +7,9 @@ mod terminating;
 
 use serde_json::json;
 
-use super::{Diagnosis, Finding, Kind, ObjectName, Patch, Remedy, Survey, VolumeFacts, claim};
+use super::{
+    Diagnosis, Finding, Kind, ObjectName, Patch, Reclaim, Remedy, Survey, VolumeFacts, claim,
+};
 use crate::api::{PersistentVolume, PersistentVolumeReclaimPolicy as Policy, VolumePhase};
 use crate::view::DiagnosticView;
 
@@ -27,6 +29,22 @@ pub(super) fn diagnose<V: DiagnosticView + ?Sized>(
         findings,
         || examination.not_available_yet(),
     )
+}
+
+/// What happens to a volume whose claim is gone.
+pub(super) fn reclaim<V: DiagnosticView + ?Sized>(
+    survey: &Survey<'_, V>,
+    volume: &PersistentVolume,
+) -> Reclaim {
+    Examination { survey, volume }.reclaim()
+}
+
+/// That the data of a volume goes with its claim, which is gone or going.
+pub(super) fn data_at_risk<V: DiagnosticView + ?Sized>(
+    survey: &Survey<'_, V>,
+    volume: &PersistentVolume,
+) -> Option<Finding> {
+    Examination { survey, volume }.data_at_risk()
 }
 
 /// A volume that is being looked into.
