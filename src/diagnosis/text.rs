@@ -100,7 +100,8 @@ fn remedies(text: &mut String, finding: &Finding, style: TextStyle) {
 }
 
 impl ViewDiagnosis {
-    /// One finding for each object that is not fine, the worst first, then how
+    /// The main cause for each object that is not fine, or the worst note if the
+    /// main cause is fine, the worst object first, then how
     /// many there are of each.
     ///
     /// See [`Diagnosis::text`].
@@ -111,11 +112,16 @@ impl ViewDiagnosis {
             if severity == Severity::Fine {
                 continue;
             }
-            let worst = diagnosis
-                .findings()
-                .iter()
-                .find(|finding| finding.severity() == severity);
-            let finding = worst.unwrap_or_else(|| diagnosis.main());
+            let main = diagnosis.main();
+            // A note is told only of what is fine but for it.
+            let worst = || {
+                let mut findings = diagnosis.findings().iter();
+                findings.find(|finding| finding.severity() == severity)
+            };
+            let finding = match main.severity() {
+                Severity::Fine => worst().unwrap_or(main),
+                _ => main,
+            };
             let object = diagnosis.object.to_string();
             let sentence = printable(&finding.to_string());
             let line = format!(
