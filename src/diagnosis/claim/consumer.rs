@@ -5,10 +5,11 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::Examination;
+use super::decision::{Decision, decide};
 use crate::api::{Pod, StorageClass, names};
 use crate::diagnosis::parts::PodStanding;
 use crate::diagnosis::words::NAMED;
-use crate::diagnosis::{ClaimFacts, Finding, Kind, ObjectName, Patch, Remedy, Severity};
+use crate::diagnosis::{ClaimFacts, Code, Finding, Kind, ObjectName, Patch, Remedy, Severity};
 use crate::matching::{Bucket, MatchReport, Refusal};
 use crate::view::DiagnosticView;
 
@@ -156,6 +157,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         }
         let mut notes = Vec::new();
         if is_dynamic(&class) {
+            notes.extend(self.once_selected());
             notes.extend(self.topology_unsatisfied(&class));
             notes.extend(self.no_capacity_pool(&class));
         } else if self.survey.known.volumes {
@@ -164,6 +166,39 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             notes.push(self.no_provisioner());
         }
         notes
+    }
+
+    /// What will be said whichever node is selected: lets the controller decide
+    /// as if one were.
+    fn once_selected(&self) -> Vec<Finding> {
+        let Some(node) = self.survey.nodes.first() else {
+            return Vec::new();
+        };
+        let mut claim = self.claim.clone();
+        let metadata = &mut claim.metadata;
+        metadata.set_annotation(names::SELECTED_NODE, node.metadata.name());
+        let later = Examination {
+            survey: self.survey,
+            claim: &claim,
+            looks_into_pods: false,
+        };
+        let (config, view) = (self.survey.config, self.survey.view);
+        let mut findings = match decide(config, view, &claim) {
+            Decision::Provision(operation) => later.provision(operation),
+            Decision::ProvisioningFails(message) => later.provisioning_fails(message),
+            _ => Vec::new(),
+        };
+        findings.retain(|finding| {
+            matches!(
+                finding.code(),
+                Code::ClaimProvisionerGone
+                    | Code::ClaimProvisioningFails
+                    | Code::ClaimSelectorRefused
+                    | Code::ClaimRequestRefused
+                    | Code::ClaimDriverUnknown
+            )
+        });
+        findings
     }
 }
 
