@@ -113,7 +113,10 @@ impl CreateVolume {
     pub fn created(self, config: &Config, volume: &csi::Volume) -> Plan<ClaimNext> {
         match volume_object(config, &self, volume) {
             Ok(object) => self.provisioned(config, object),
-            Err(AnswerError::Request(error)) => self.refused(&error),
+            // The driver has made the volume: it must not be forgotten.
+            Err(AnswerError::Request(error)) => {
+                self.failed(&error.to_string(), CallState::InBackground)
+            }
             Err(error @ AnswerError::TooSmall { .. }) => {
                 let clean_up = CleanUp::new(self, volume.volume_id.clone(), error);
                 Plan::empty(ClaimNext::CleanUp(clean_up))
@@ -198,9 +201,20 @@ impl CreateVolume {
 
     /// There is no [`request`](Self::request): as if the driver had failed and
     /// finished, or, if a populator makes the volume, had ignored the claim.
+    /// Where the reason lies outside the claim and its class and may pass, as
+    /// with a node that is not known for a moment, what is in progress stays so:
+    /// the driver may still be at work from an earlier call.
     pub fn refused(self, error: &RequestError) -> Plan<ClaimNext> {
         match error {
             RequestError::ForPopulator { .. } => self.ignored(&error.to_string()),
+            RequestError::Topology(_)
+            | RequestError::SnapshotNotGiven { .. }
+            | RequestError::CannotCopy { .. }
+            | RequestError::AttributesNotGiven { .. }
+            | RequestError::SecretIncomplete { .. }
+            | RequestError::SecretTemplate { .. } => {
+                self.failed(&error.to_string(), CallState::NoChange)
+            }
             _ => self.failed(&error.to_string(), CallState::Finished),
         }
     }

@@ -82,6 +82,11 @@ impl Assumptions {
     ///
     /// If every claim is bound there is nothing to assume and to write.
     ///
+    /// Give only the answer for that node, and only one that
+    /// [`fits`](PodVolumes::fits): one that does not may hold bindings all the
+    /// same, and they would be written. The claims must have passed
+    /// [`pre_filter`](super::pre_filter): immediate claims are not looked at.
+    ///
     /// Follows `AssumePodVolumes` and `bindAPIUpdate` of Kubernetes 1.36.
     ///
     /// ```

@@ -151,3 +151,43 @@ fn check_claim(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::read_objects;
+    use crate::view::Snapshot;
+
+    #[test]
+    fn unbound_immediate_claims_come_after_what_is_wrong_with_a_claim() {
+        let snapshot: Snapshot = read_objects(
+            r#"
+            {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "a"}}
+            {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "b"}}"#,
+        )
+        .unwrap()
+        .into_iter()
+        .collect();
+        let pod = |claims: &[&str]| -> Pod {
+            let volumes: Vec<_> = claims
+                .iter()
+                .map(|claim| serde_json::json!({"persistentVolumeClaim": {"claimName": claim}}))
+                .collect();
+            serde_json::from_value(serde_json::json!({
+                "metadata": {"namespace": "shop"}, "spec": {"volumes": volumes}}))
+            .unwrap()
+        };
+        let refused = pre_filter(&pod(&["a", "b"]), &snapshot).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "pod has unbound immediate PersistentVolumeClaims"
+        );
+        let claims = ["a", "b"].map(|name| ClaimKey::new("shop", name)).to_vec();
+        assert_eq!(refused, PreFilterRefusal::UnboundImmediate { claims });
+        let refused = pre_filter(&pod(&["a", "gone"]), &snapshot).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "persistentvolumeclaim \"gone\" not found"
+        );
+    }
+}
