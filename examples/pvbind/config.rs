@@ -19,8 +19,8 @@ pub fn config() -> Config {
         plugins.insert(plugin.to_owned(), driver.to_owned());
     }
     config.plugins = vec![
+        // It provisions only with --enable-hostpath-provisioner, which is off.
         InTreePlugin {
-            can_provision: true,
             can_delete: true,
             can_recycle: true,
             ..InTreePlugin::new("kubernetes.io/host-path", ["hostPath"])
