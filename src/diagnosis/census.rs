@@ -45,7 +45,7 @@ pub(super) const NEAREST: usize = 3;
 /// In so many groups of other classes near misses are looked for. More are only
 /// met in clusters that are made up; there, volumes of the claim's own class are
 /// all looked at, and those of other classes only counted.
-const FOREIGN_SHAPES: usize = 64;
+const FOREIGN_SHAPES: usize = 256;
 
 impl<'a> Census<'a> {
     pub(super) fn new(volumes: impl IntoIterator<Item = &'a PersistentVolume>) -> Self {
