@@ -86,10 +86,13 @@ impl Scenario {
     }
 
     fn known(&self) -> Known {
-        Known {
-            classes: self.yaml["known"]["classes"] != false,
-            ..Known::default()
-        }
+        let is_known = |kind: &str| self.yaml["known"][kind] != false;
+        let mut known = Known::default();
+        known.volumes = is_known("volumes");
+        known.claims = is_known("claims");
+        known.classes = is_known("classes");
+        known.csi_storage_capacities = is_known("csiStorageCapacities");
+        known
     }
 
     fn cluster(&self) -> Objects {

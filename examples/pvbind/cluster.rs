@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use pvbind::api::{Object, ObjectMeta, PersistentVolume, PersistentVolumeClaim, Pod, PodStatus};
+use pvbind::api::{
+    Object, ObjectMeta, PersistentVolume, PersistentVolumeClaim, Pod, PodStatus, VolumePhase,
+};
 use pvbind::controller::{Config, sync_volume};
 use pvbind::diagnosis::Known;
 use pvbind::plan::{Step, Write};
-use pvbind::view::Snapshot;
+use pvbind::view::{ClusterView as _, Snapshot};
 use serde_json::Value;
 
 use crate::input::read_file;
@@ -54,18 +56,59 @@ impl Cluster {
                     .map_err(|error| format!("{place}: {error}"))?;
             }
         }
+        cluster.admit();
         cluster.create(config);
         let has = |kind: &str| is_complete || cluster.seen.iter().any(|(seen, ..)| seen == kind);
-        cluster.known = Known {
-            volumes: has("PersistentVolume"),
-            claims: has("PersistentVolumeClaim"),
-            classes: has("StorageClass"),
-            nodes: has("Node"),
-            pods: has("Pod"),
-            csi_drivers: has("CSIDriver"),
-            csi_nodes: has("CSINode"),
-        };
+        let mut known = Known::default();
+        known.volumes = has("PersistentVolume");
+        known.claims = is_complete || has("PersistentVolumeClaim") && !cluster.is_one_namespace();
+        known.classes = has("StorageClass");
+        known.nodes = has("Node");
+        known.pods = has("Pod");
+        known.csi_drivers = has("CSIDriver");
+        known.csi_nodes = has("CSINode");
+        known.csi_storage_capacities = has("CSIStorageCapacity");
+        cluster.known = known;
         Ok(cluster)
+    }
+
+    /// Whether the claims seem to be those of one namespace only, beside volumes
+    /// that are bound to claims of others.
+    fn is_one_namespace(&self) -> bool {
+        let mut namespaces: Vec<_> = self
+            .snapshot
+            .claims()
+            .map(|claim| claim.metadata.namespace())
+            .collect();
+        namespaces.sort_unstable();
+        namespaces.dedup();
+        let [only] = namespaces.as_slice() else {
+            return false;
+        };
+        self.snapshot.volumes().iter().any(|volume| {
+            let is_bound = volume.status.phase == Some(VolumePhase::Bound);
+            let reference = volume.claim_ref();
+            is_bound && reference.is_some_and(|claim| claim.namespace() != *only)
+        })
+    }
+
+    /// Gives claims that are just created the default class, as admission does.
+    fn admit(&mut self) {
+        let Some(class) = self.snapshot.default_class() else {
+            return;
+        };
+        let class = class.name().to_owned();
+        let claims = self.snapshot.claims();
+        let new = claims.filter(|claim| {
+            let is_new =
+                claim.status == Default::default() && claim.metadata.creation_timestamp.is_none();
+            is_new && !claim.has_class()
+        });
+        let new: Vec<PersistentVolumeClaim> = new.map(|claim| (**claim).clone()).collect();
+        for mut claim in new {
+            claim.spec.storage_class_name = Some(class.clone());
+            self.snapshot.apply(Arc::new(claim));
+        }
     }
 
     /// Takes in an object.

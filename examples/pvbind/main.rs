@@ -2,7 +2,7 @@
 //! is wrong with it, and what can be done.
 //!
 //! ```text
-//! kubectl get pv,pvc,sc,nodes,pods,csidrivers -A -o json | cargo run --example pvbind -- -
+//! kubectl get pv,pvc,sc,nodes,pods,csidrivers,csistoragecapacities -A -o json | cargo run --example pvbind -- -
 //! cargo run --example pvbind -- examples/clusters/pending.json
 //! cargo run --example pvbind -- examples/clusters/released.json claim default/shared-data
 //! cargo run --example pvbind -- claim.yaml volumes.yaml -o json
@@ -153,6 +153,8 @@ fn one(
             }
         }
     }
+    let is_fault = |used: &Diagnosis| used.severity() == Severity::Fault;
+    let has_faults = has_faults || uses.iter().any(is_fault);
     if arguments.output == Output::Json {
         let mut value = json!(diagnosis);
         if is_claim {
@@ -219,7 +221,19 @@ fn document(diagnosis: &Value, cluster: &Cluster) -> String {
     let mut document = diagnosis.clone();
     document["withoutStatus"] = json!(cluster.without_status);
     document["skipped"] = json!(cluster.skipped);
-    format!("{document:#}\n")
+    let mut text = String::new();
+    for c in format!("{document:#}").chars() {
+        // Outside of strings there is none of these.
+        let is_control = c.is_control() && c != '\n';
+        if is_control
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        {
+            text.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            text.push(c);
+        }
+    }
+    text + "\n"
 }
 
 fn style(arguments: &Arguments) -> TextStyle {

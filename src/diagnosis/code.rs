@@ -279,6 +279,10 @@ codes! {
     PodEphemeralClaimMissing = "pod-ephemeral-claim-missing", Waiting [FailedScheduling];
     /// A claim has lost its volume.
     PodClaimLost = "pod-claim-lost", Fault [FailedScheduling];
+    /// The pod has its node, and a claim that is not bound keeps it from starting.
+    PodCannotStart = "pod-cannot-start", Fault;
+    /// A claim is for one pod alone, and another pod uses it.
+    PodClaimInUse = "pod-claim-in-use", Fault [FailedScheduling];
     /// A claim is being deleted.
     PodClaimTerminating = "pod-claim-terminating", Fault [FailedScheduling];
     /// The claim of an ephemeral volume is not the pod's.
@@ -299,6 +303,8 @@ codes! {
     PodOtherScheduler = "pod-other-scheduler", Risk;
     /// There are no nodes to look at.
     PodNodesNotKnown = "pod-nodes-not-known", Waiting;
+    /// The answer depends on objects that are not there to be looked at.
+    PodNotKnown = "pod-not-known", Waiting;
 }
 
 #[cfg(test)]

@@ -328,7 +328,7 @@ impl Diagnosis {
         Diagnosis { object, findings }
     }
 
-    /// The main cause.
+    /// The main cause. A note may be more severe: see [`Diagnosis::severity`].
     #[expect(clippy::indexing_slicing, reason = "INVARIANT (main)")]
     pub fn main(&self) -> &Finding {
         &self.findings[0]
@@ -344,7 +344,9 @@ impl Diagnosis {
         self.findings.iter().find(|finding| finding.code() == code)
     }
 
-    /// The worst severity of all findings.
+    /// The worst severity of all findings. It may be a note's, not that of
+    /// [`Diagnosis::main`]: a bound claim is fine, and what happens to its volume
+    /// at release may be a risk.
     pub fn severity(&self) -> Severity {
         let severities = self.findings.iter().map(Finding::severity);
         severities.max().unwrap_or(Severity::Fine)

@@ -7,10 +7,11 @@ use super::claim::other_scheduler;
 use super::parts::Counted;
 use super::pod_facts::ClaimStanding;
 use super::words::NAMED;
-use super::{Diagnosis, Finding, Kind, ObjectName, PodFacts, Remedy, Survey};
+use super::{Code, Diagnosis, Finding, Kind, ObjectName, PodFacts, Remedy, Survey};
 use crate::api::{ClaimKey, Node, PersistentVolumeClaim, Pod, names};
 use crate::scheduling::{
-    ClaimNotReady, PodClaims, PodSearch, PreFilterRefusal, SplitError, UnfitReason, pre_filter,
+    ClaimNotReady, PodClaims, PodSearch, PreFilterRefusal, Sharing, SplitError, UnfitReason,
+    check_access, check_pod_claims, pre_filter,
 };
 use crate::selector::{CompiledNodeSelector, Labels as _};
 use crate::view::DiagnosticView;
@@ -47,7 +48,9 @@ pub(super) fn main<V: DiagnosticView + ?Sized>(survey: &Survey<'_, V>, pod: &Pod
         return on_node(survey, pod);
     }
     match pre_filter(pod, survey.view) {
-        Ok(claims) => searched(survey, pod, &claims),
+        Ok(claims) => {
+            in_use(survey, pod, &claims).unwrap_or_else(|| searched(survey, pod, &claims))
+        }
         Err(refusal) => refused(survey, pod, refusal),
     }
 }
@@ -56,7 +59,23 @@ pub(super) fn main<V: DiagnosticView + ?Sized>(survey: &Survey<'_, V>, pod: &Pod
 /// gives one.
 fn on_node<V: DiagnosticView + ?Sized>(survey: &Survey<'_, V>, pod: &Pod) -> Finding {
     let node = pod.node_name().to_owned();
-    let claims = PodClaims::of(pod, survey.view).unwrap_or_default();
+    // Claims that are being deleted stay as long as the pod does.
+    let claims = match check_pod_claims(pod, survey.view) {
+        Ok(()) | Err(ClaimNotReady::BeingDeleted { .. }) => PodClaims::of(pod, survey.view),
+        Err(not_ready) => return refused(survey, pod, not_ready.into()),
+    };
+    let claims = match claims {
+        Ok(claims) => claims,
+        Err(split) => return refused(survey, pod, split.into()),
+    };
+    if !claims.immediate.is_empty() {
+        let immediate = claims.immediate.iter();
+        let claims: Vec<_> = immediate.map(|claim| standing(survey, claim)).collect();
+        if let Some(unknown) = not_known_of(&claims) {
+            return unknown;
+        }
+        return PodFacts::CannotStart { node, claims }.into();
+    }
     if claims.delayed.is_empty() {
         return PodFacts::Scheduled { node }.into();
     }
@@ -101,12 +120,7 @@ fn refused<V: DiagnosticView + ?Sized>(
         PreFilterRefusal::UnboundImmediate { claims } => {
             let standings = claims.into_iter().filter_map(|key| {
                 let claim = survey.view.claim(&key.namespace, &key.name)?;
-                let main = survey.claim_main(&claim);
-                Some(ClaimStanding {
-                    claim: key,
-                    code: main.code(),
-                    text: main.to_string(),
-                })
+                Some(standing(survey, &claim))
             });
             let claims = standings.collect();
             PodFacts::UnboundImmediate { claims }.into()
@@ -114,7 +128,70 @@ fn refused<V: DiagnosticView + ?Sized>(
     }
 }
 
+fn standing<V: DiagnosticView + ?Sized>(
+    survey: &Survey<'_, V>,
+    claim: &PersistentVolumeClaim,
+) -> ClaimStanding {
+    let main = survey.claim_main(claim);
+    ClaimStanding {
+        claim: ClaimKey::of(claim),
+        code: main.code(),
+        text: main.to_string(),
+    }
+}
+
+/// What is not known decides how a claim of the pod stands.
+fn not_known_of(claims: &[ClaimStanding]) -> Option<Finding> {
+    let mut claims = claims.iter();
+    let unknown = claims.find(|claim| claim.code == Code::ClaimNotKnown)?;
+    let claim = unknown.claim.to_string();
+    Some(not_known("objects behind a claim", &claim))
+}
+
+fn not_known(what: &str, name: &str) -> Finding {
+    PodFacts::NotKnown {
+        what: what.to_owned(),
+        name: name.to_owned(),
+    }
+    .into()
+}
+
+/// Another pod has a claim that is for one pod alone.
+fn in_use<V: DiagnosticView + ?Sized>(
+    survey: &Survey<'_, V>,
+    pod: &Pod,
+    claims: &PodClaims,
+) -> Option<Finding> {
+    let enforced = claims.bound.iter().chain(&claims.delayed);
+    let mut enforced = enforced.filter(|claim| Sharing::of(claim).is_enforced());
+    enforced.find_map(|claim| {
+        let metadata = &claim.metadata;
+        let mut pods = Vec::new();
+        let visit = &mut |other: &Pod| {
+            // The pod that asks has no node, and is in nobody's way.
+            if let Err(conflict) = check_access(claim, "", [other]) {
+                pods.extend(conflict.pods.into_iter().map(|pod| pod.name));
+            }
+        };
+        let view = survey.view;
+        view.visit_pods_using_claim(metadata.namespace(), metadata.name(), visit);
+        pods.retain(|name| name != pod.name());
+        pods.sort_unstable();
+        pods.dedup();
+        (!pods.is_empty()).then(|| {
+            let claim = ClaimKey::of(claim);
+            Finding::from(PodFacts::ClaimInUse { claim, pods }).with(Remedy::new(
+                "let the other pod finish, or give this pod a claim of its own",
+                "a claim's access modes never change; ReadWriteOncePod is for one pod",
+            ))
+        })
+    })
+}
+
 fn missing<V: DiagnosticView + ?Sized>(survey: &Survey<'_, V>, claim: ClaimKey) -> Finding {
+    if !survey.known.claims {
+        return not_known("claims", &claim.to_string());
+    }
     let similar = survey.similar_claims(&claim);
     PodFacts::ClaimMissing { claim, similar }.into()
 }
@@ -125,6 +202,12 @@ fn searched<V: DiagnosticView + ?Sized>(
     pod: &Pod,
     claims: &PodClaims,
 ) -> Finding {
+    if !survey.known.volumes {
+        let mut names = claims.bound.iter().map(|claim| claim.volume_name());
+        if let Some(name) = names.find(|name| survey.view.volume(name).is_none()) {
+            return not_known("volumes", name);
+        }
+    }
     if !survey.known.nodes || survey.nodes.is_empty() {
         let delayed = claims.delayed.iter().chain(&claims.bound);
         let claims = delayed.map(|claim| ClaimKey::of(claim)).collect();
@@ -179,6 +262,18 @@ fn searched<V: DiagnosticView + ?Sized>(
             reasons: counts,
         }
         .into();
+    }
+    let is_room_missing = counts
+        .iter()
+        .any(|reason| reason.code == UnfitReason::NotEnoughSpace.code());
+    if is_room_missing && !survey.known.csi_storage_capacities {
+        return not_known("CSIStorageCapacities", "");
+    }
+    let is_volume_missing = counts
+        .iter()
+        .any(|reason| reason.code == UnfitReason::NoVolume.code());
+    if is_volume_missing && !survey.known.volumes {
+        return not_known("volumes", "");
     }
     PodFacts::NoNodeFits {
         nodes,

@@ -70,6 +70,21 @@ facts! {
             /// The volume that it names, possibly none.
             volume: String,
         },
+        /// See [`Code::PodCannotStart`](super::Code::PodCannotStart).
+        CannotStart: PodCannotStart {
+            /// Its node.
+            node: String,
+            /// The claims that are not bound, in the order of the pod's volumes,
+            /// and how they stand.
+            claims: Vec<ClaimStanding>,
+        },
+        /// See [`Code::PodClaimInUse`](super::Code::PodClaimInUse).
+        ClaimInUse: PodClaimInUse {
+            /// The claim.
+            claim: ClaimKey,
+            /// The pods of its namespace that use it.
+            pods: Vec<String>,
+        },
         /// See [`Code::PodClaimTerminating`](super::Code::PodClaimTerminating).
         ClaimTerminating: PodClaimTerminating {
             /// The claim.
@@ -134,6 +149,13 @@ facts! {
             /// The claims that must find a volume on a node.
             claims: Vec<ClaimKey>,
         },
+        /// See [`Code::PodNotKnown`](super::Code::PodNotKnown).
+        NotKnown: PodNotKnown {
+            /// The kind of objects, in words.
+            what: String,
+            /// The object that was not found, "" if it is not one.
+            name: String,
+        },
     }
 }
 
@@ -175,6 +197,18 @@ impl fmt::Display for PodFacts {
                 "uses claim {}, which has lost its volume ({})",
                 Name(&named(claim)),
                 Name(volume)
+            ),
+            Is::CannotStart { node, claims } => write!(
+                f,
+                "is on node {}, and cannot start: {}",
+                Name(node),
+                Parts(claims)
+            ),
+            Is::ClaimInUse { claim, pods } => write!(
+                f,
+                "uses claim {}, which is for one pod alone and is used by {}",
+                Name(&named(claim)),
+                Names(pods)
             ),
             Is::ClaimTerminating { claim } => {
                 write!(
@@ -246,6 +280,17 @@ impl fmt::Display for PodFacts {
             Is::OtherScheduler { scheduler } => {
                 write!(f, "is left to scheduler {}", Name(scheduler))
             }
+            Is::NotKnown { what, name } => match name.as_str() {
+                "" => write!(
+                    f,
+                    "depends on the {what} of the cluster, which are not known"
+                ),
+                name => write!(
+                    f,
+                    "depends on {}, and the {what} of the cluster are not known",
+                    Name(name)
+                ),
+            },
             Is::NodesNotKnown { claims } => write!(
                 f,
                 "is to find volumes for {} on a node, and no nodes are known",

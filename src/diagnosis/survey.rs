@@ -24,11 +24,13 @@ use crate::view::DiagnosticView;
 ///
 /// ```
 /// use pvbind::diagnosis::Known;
-/// let known = Known { nodes: false, ..Known::default() };
+/// let mut known = Known::default();
+/// known.nodes = false;
 /// assert!(known.classes && !known.nodes);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "one for each kind")]
+#[non_exhaustive]
 pub struct Known {
     /// PersistentVolumes.
     pub volumes: bool,
@@ -44,6 +46,8 @@ pub struct Known {
     pub csi_drivers: bool,
     /// CSINodes.
     pub csi_nodes: bool,
+    /// CSIStorageCapacities.
+    pub csi_storage_capacities: bool,
 }
 
 impl Default for Known {
@@ -57,6 +61,7 @@ impl Default for Known {
             pods: true,
             csi_drivers: true,
             csi_nodes: true,
+            csi_storage_capacities: true,
         }
     }
 }

@@ -211,11 +211,9 @@ fn recording(name: &str) -> Recording {
 impl Recording {
     /// The recordings hold no CSIDrivers and CSINodes.
     fn diagnosis(&self) -> ViewDiagnosis {
-        let known = Known {
-            csi_drivers: false,
-            csi_nodes: false,
-            ..Known::default()
-        };
+        let mut known = Known::default();
+        known.csi_drivers = false;
+        known.csi_nodes = false;
         Survey::knowing(&config(), &self.snapshot, known).view()
     }
 

@@ -324,12 +324,14 @@ proptest! {
     /// Nothing panics, whatever is known; the texts are harmless; the worst is
     /// first; each remedy's patch removes its finding.
     #[test]
-    fn remedies_remove_what_they_are_for(objects in cluster(), known in any::<[bool; 7]>()) {
+    fn remedies_remove_what_they_are_for(objects in cluster(), known in any::<[bool; 8]>()) {
         let config = config();
         let snapshot = objects.snapshot();
-        let known = Known { volumes: known[0], claims: known[1], classes: known[2],
-            nodes: known[3], pods: known[4], csi_drivers: known[5],
-            csi_nodes: known[6] };
+        let said = known;
+        let mut known = Known::default();
+        (known.volumes, known.claims, known.classes) = (said[0], said[1], said[2]);
+        (known.nodes, known.pods, known.csi_drivers) = (said[3], said[4], said[5]);
+        (known.csi_nodes, known.csi_storage_capacities) = (said[6], said[7]);
         for known in [known, Known::default()] {
             let view = Survey::knowing(&config, &snapshot, known).view();
             let severities: Vec<_> = view.iter().map(Diagnosis::severity).collect();

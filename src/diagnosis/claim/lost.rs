@@ -94,7 +94,14 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 .view
                 .claim(&owner.namespace, &owner.name)
                 .is_some_and(|claim| owner_uid.is_empty() || claim.metadata.uid() == owner_uid);
-        if !has_owner && !uid.is_empty() {
+        let is_owner_unknown =
+            !has_owner && !self.survey.known.claims && !owner_uid.is_empty() && owner != key;
+        if is_owner_unknown {
+            finding = finding.with(Remedy::new(
+                format!("see whether claim `{owner}` exists, which is not among the claims known"),
+                "if it does, giving its volume to this claim makes it Lost",
+            ));
+        } else if !has_owner && !uid.is_empty() {
             let reference = json!({"namespace": key.namespace, "name": key.name, "uid": uid});
             let patch = Patch::of(
                 ObjectName::of(Kind::Volume, &volume.metadata),

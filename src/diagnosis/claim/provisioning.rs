@@ -176,7 +176,8 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     pub(super) fn no_capacity_pool(&self, class: &StorageClass) -> Option<Finding> {
         let asked = self.claim.storage_request()?;
         let driver = self.survey.view.csi_driver(class.provisioner())?;
-        if driver.spec.storage_capacity != Some(true) {
+        let is_known = self.survey.known.csi_storage_capacities;
+        if driver.spec.storage_capacity != Some(true) || !is_known {
             return None;
         }
         let pools = self.survey.view.capacities_of_class(class.name());

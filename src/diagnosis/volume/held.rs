@@ -59,6 +59,13 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             self.incomplete(key)
         } else if let Some(claim) = self.survey.view.claim(&key.namespace, &key.name) {
             self.reserved_for(key, &claim)
+        } else if !self.survey.known.claims {
+            let standing = "is not among the claims that are known".to_owned();
+            VolumeFacts::Reserved {
+                claim: key,
+                standing,
+            }
+            .into()
         } else {
             let similar = self.survey.similar_claims(&key);
             let claim = key.clone();
