@@ -35,6 +35,7 @@ mod finding;
 pub use finding::{Diagnosis, Facts, Finding, Kind, ObjectName, Patch, Remedy};
 
 mod claim_facts;
+mod claim_sentences;
 pub use claim_facts::ClaimFacts;
 
 mod volume_facts;
