@@ -112,6 +112,34 @@ impl ObjectMeta {
             .is_some_and(|finalizers| finalizers.iter().any(|finalizer| finalizer == name))
     }
 
+    /// Adds a finalizer as the last; tells whether it was missing.
+    pub fn add_finalizer(&mut self, name: &str) -> bool {
+        if self.has_finalizer(name) {
+            return false;
+        }
+        self.finalizers
+            .get_or_insert_default()
+            .push(name.to_owned());
+        true
+    }
+
+    /// Removes a finalizer, as often as it stands there; tells whether it did.
+    ///
+    /// ```
+    /// use pvbind::api::ObjectMeta;
+    /// let mut meta = ObjectMeta::default();
+    /// assert!(meta.add_finalizer("example.com/keep"));
+    /// assert!(meta.remove_finalizer("example.com/keep"));
+    /// assert!(!meta.remove_finalizer("example.com/keep"));
+    /// ```
+    pub fn remove_finalizer(&mut self, name: &str) -> bool {
+        let had = self.has_finalizer(name);
+        if had && let Some(finalizers) = &mut self.finalizers {
+            finalizers.retain(|finalizer| finalizer != name);
+        }
+        had
+    }
+
     /// The owner reference that is marked as controller, if any.
     pub fn controller(&self) -> Option<&OwnerReference> {
         self.owner_references

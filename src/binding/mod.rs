@@ -13,7 +13,7 @@ mod edit;
 pub use edit::Edit;
 
 mod volume;
-pub use volume::{bind_volume_to_claim, claim_reference, unbind_volume};
+pub use volume::{bind_volume_to_claim, claim_reference, unbind_volume, without_finalizer};
 
 mod claim;
 pub use claim::bind_claim_to_volume;

@@ -92,6 +92,26 @@ pub fn unbind_volume(volume: &PersistentVolume) -> Edit<PersistentVolume> {
     }
 }
 
+/// The volume without a finalizer.
+///
+/// ```
+/// use pvbind::api::PersistentVolume;
+/// use pvbind::binding::{Edit, without_finalizer};
+/// let volume: PersistentVolume =
+///     serde_json::from_str(r#"{"metadata": {"finalizers": ["example.com/keep"]}}"#)?;
+/// let freed = without_finalizer(&volume, "example.com/keep").changed().unwrap();
+/// assert_eq!(without_finalizer(&freed, "example.com/keep"), Edit::Unchanged);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+pub fn without_finalizer(volume: &PersistentVolume, finalizer: &str) -> Edit<PersistentVolume> {
+    if !volume.metadata.has_finalizer(finalizer) {
+        return Edit::Unchanged;
+    }
+    let mut volume = volume.clone();
+    volume.metadata.remove_finalizer(finalizer);
+    Edit::Changed(volume)
+}
+
 /// The full reference of a claim, as a claimRef holds it.
 ///
 /// Follows `GetReference` of client-go for Kubernetes 1.36.

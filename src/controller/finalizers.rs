@@ -28,27 +28,17 @@ pub(super) fn migrate_volume(config: &Config, volume: &PersistentVolume) -> Edit
         migration.apply_to(&mut volume.metadata);
     }
     if finalizers.remove_controller {
-        remove(&mut volume, names::PV_CONTROLLER_FINALIZER);
+        let metadata = &mut volume.metadata;
+        metadata.remove_finalizer(names::PV_CONTROLLER_FINALIZER);
     }
     if finalizers.remove_external {
-        remove(&mut volume, names::EXTERNAL_PROVISIONER_FINALIZER);
+        let metadata = &mut volume.metadata;
+        metadata.remove_finalizer(names::EXTERNAL_PROVISIONER_FINALIZER);
     }
     if finalizers.add_controller {
-        let list = &mut volume.metadata.finalizers;
-        list.get_or_insert_default()
-            .push(names::PV_CONTROLLER_FINALIZER.to_owned());
+        let metadata = &mut volume.metadata;
+        metadata.add_finalizer(names::PV_CONTROLLER_FINALIZER);
     }
-    Edit::Changed(volume)
-}
-
-/// Removes the controller's finalizer.
-pub(super) fn without_controller_finalizer(volume: &PersistentVolume) -> Edit<PersistentVolume> {
-    let finalizer = names::PV_CONTROLLER_FINALIZER;
-    if !volume.metadata.has_finalizer(finalizer) {
-        return Edit::Unchanged;
-    }
-    let mut volume = volume.clone();
-    remove(&mut volume, finalizer);
     Edit::Changed(volume)
 }
 
@@ -81,12 +71,6 @@ fn finalizer_changes(
         remove_external: volume
             .metadata
             .has_finalizer(names::EXTERNAL_PROVISIONER_FINALIZER),
-    }
-}
-
-fn remove(volume: &mut PersistentVolume, finalizer: &str) {
-    if let Some(finalizers) = &mut volume.metadata.finalizers {
-        finalizers.retain(|has| has != finalizer);
     }
 }
 

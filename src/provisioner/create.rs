@@ -134,10 +134,8 @@ impl CreateVolume {
         let metadata = &mut volume.metadata;
         metadata.name = Some(self.volume_name.clone());
         metadata.set_annotation(names::PROVISIONED_BY, self.class.provisioner());
-        let finalizer = names::EXTERNAL_PROVISIONER_FINALIZER;
-        if config.adds_finalizer && !metadata.has_finalizer(finalizer) {
-            let finalizers = metadata.finalizers.get_or_insert_default();
-            finalizers.push(finalizer.to_owned());
+        if config.adds_finalizer {
+            metadata.add_finalizer(names::EXTERNAL_PROVISIONER_FINALIZER);
         }
         volume.spec.claim_ref = Some(claim_reference(&self.claim));
         volume.spec.storage_class_name = Some(self.claim.class_name().to_owned());

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::volume::{check_deletable, check_ours, finalizer_edit, without_finalizer};
+use super::volume::{check_deletable, check_ours, finalizer_edit};
 use super::{
     ClassParameters, Config, Kept, NotOurs, ProvisionError, RequestError, SecretNames,
     SecretReference, SecretUse, csi,
 };
 use crate::api::{PersistentVolume, names};
-use crate::binding::Edit;
+use crate::binding::{Edit, without_finalizer};
 use crate::plan::{Change, Event, EventReason, FollowUp, OnFailure, Plan, Step, Write};
 use crate::view::{ClusterView, Held};
 
@@ -274,7 +274,9 @@ impl ReadVolume {
         let Some(volume) = volume.filter(|volume| volume.metadata.uid() == self.uid) else {
             return Plan::empty(outcome);
         };
-        let Edit::Changed(edited) = without_finalizer(&volume) else {
+        let Edit::Changed(edited) =
+            without_finalizer(&volume, names::EXTERNAL_PROVISIONER_FINALIZER)
+        else {
             return Plan::empty(outcome);
         };
         let (step, _) = write(Arc::new(volume), edited);

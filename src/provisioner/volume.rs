@@ -2,7 +2,7 @@
 
 use super::Config;
 use crate::api::{PersistentVolume, PersistentVolumeReclaimPolicy as Policy, VolumePhase, names};
-use crate::binding::Edit;
+use crate::binding::{Edit, without_finalizer};
 
 /// Why a volume is none of ours.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -153,7 +153,7 @@ pub(super) fn finalizer_edit(config: &Config, volume: &PersistentVolume) -> Edit
         !config.adds_finalizer || matches!(policy, Some(Policy::Retain | Policy::Recycle));
     let has = volume.metadata.has_finalizer(finalizer);
     if is_unwanted {
-        return without_finalizer(volume);
+        return without_finalizer(volume, finalizer);
     }
     let is_wanted = policy == Some(&Policy::Delete)
         && !volume.metadata.is_being_deleted()
@@ -162,21 +162,7 @@ pub(super) fn finalizer_edit(config: &Config, volume: &PersistentVolume) -> Edit
         return Edit::Unchanged;
     }
     let mut volume = volume.clone();
-    let finalizers = volume.metadata.finalizers.get_or_insert_default();
-    finalizers.push(finalizer.to_owned());
-    Edit::Changed(volume)
-}
-
-/// The volume without our finalizer.
-pub(super) fn without_finalizer(volume: &PersistentVolume) -> Edit<PersistentVolume> {
-    let finalizer = names::EXTERNAL_PROVISIONER_FINALIZER;
-    if !volume.metadata.has_finalizer(finalizer) {
-        return Edit::Unchanged;
-    }
-    let mut volume = volume.clone();
-    if let Some(finalizers) = &mut volume.metadata.finalizers {
-        finalizers.retain(|has| has != finalizer);
-    }
+    volume.metadata.add_finalizer(finalizer);
     Edit::Changed(volume)
 }
 

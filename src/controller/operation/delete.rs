@@ -5,10 +5,9 @@ use std::sync::Arc;
 use super::next::{AfterWrite, Next, ReadJob, ReadVolume, WriteJob};
 use super::released::is_still_released;
 use crate::api::{PersistentVolume, names};
-use crate::binding::check_may_be_deleted;
+use crate::binding::{check_may_be_deleted, without_finalizer};
 use crate::controller::Config;
 use crate::controller::draft::Draft;
-use crate::controller::finalizers::without_controller_finalizer;
 use crate::controller::migration::volume_provisioner;
 use crate::plan::{Event, EventReason, OnFailure, Plan, Step, Write};
 use crate::view::{ClusterView, Held};
@@ -159,7 +158,7 @@ pub(super) fn cannot_start(volume: &PersistentVolume, message: &str) -> String {
 }
 
 fn remove_finalizer(volume: Arc<PersistentVolume>) -> Plan<Next> {
-    let edit = without_controller_finalizer(&volume);
+    let edit = without_finalizer(&volume, names::PV_CONTROLLER_FINALIZER);
     if !edit.is_changed() {
         return delete_object(volume);
     }

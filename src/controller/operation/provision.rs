@@ -248,9 +248,8 @@ impl Provisioning {
         metadata.deletion_timestamp = None;
         metadata.set_annotation(names::BOUND_BY_CONTROLLER, names::YES);
         metadata.set_annotation(names::PROVISIONED_BY, &self.provisioner);
-        if is_deleted_later && !metadata.has_finalizer(names::PV_CONTROLLER_FINALIZER) {
-            let finalizers = metadata.finalizers.get_or_insert_default();
-            finalizers.push(names::PV_CONTROLLER_FINALIZER.to_owned());
+        if is_deleted_later {
+            metadata.add_finalizer(names::PV_CONTROLLER_FINALIZER);
         }
         volume.spec.claim_ref = Some(claim_reference(&self.claim));
         volume.spec.storage_class_name = Some(self.claim.class_name().to_owned());
