@@ -19,17 +19,6 @@ use crate::cluster::Cluster;
 /// few, and each round finishes all that can be done side by side.
 const MOST_ROUNDS: usize = 20;
 
-/// The in-tree plugins that CSI drivers took over from.
-pub const MIGRATED: [(&str, &str); 7] = [
-    ("kubernetes.io/aws-ebs", "ebs.csi.aws.com"),
-    ("kubernetes.io/azure-disk", "disk.csi.azure.com"),
-    ("kubernetes.io/azure-file", "file.csi.azure.com"),
-    ("kubernetes.io/cinder", "cinder.csi.openstack.org"),
-    ("kubernetes.io/gce-pd", "pd.csi.storage.gke.io"),
-    ("kubernetes.io/portworx-volume", "pxd.portworx.com"),
-    ("kubernetes.io/vsphere-volume", "csi.vsphere.vmware.com"),
-];
-
 /// What was played.
 pub struct Played {
     /// Every step and event, in order.
@@ -81,11 +70,7 @@ pub fn resume(
 }
 
 fn config() -> Config {
-    let mut config = Config::default();
-    for (plugin, driver) in MIGRATED {
-        let plugins = &mut config.migrated_plugins;
-        plugins.insert(plugin.to_owned(), driver.to_owned());
-    }
+    let mut config = Config::default().with_migrated_plugins();
     config.plugins = vec![
         InTreePlugin {
             can_provision: true,

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use pvbind::api::{ClaimKey, CsiNode, PersistentVolumeClaim};
+use pvbind::controller::MIGRATED_PLUGINS;
 use pvbind::plan::{Done, Step, Write};
 use pvbind::provisioner::{
     Backoff, ClaimNext, ClaimReport, Config, Ledger, NotNow, RequestInputs, TopologyConfig,
@@ -16,7 +17,7 @@ use serde_json::json;
 use crate::cluster::Cluster;
 use crate::driver::Told;
 use crate::options::{Answer, Options};
-use crate::play::{MIGRATED, Played, resume};
+use crate::play::{Played, resume};
 use crate::summary::summary;
 
 /// The story, and whether it came to rest.
@@ -102,7 +103,7 @@ fn add_topology(cluster: &mut Cluster, options: &Options) {
 fn config(cluster: &Cluster, options: &Options) -> Result<Config, String> {
     let driver = &options.driver;
     let mut config = Config::new(driver);
-    config.additional_names = MIGRATED
+    config.additional_names = MIGRATED_PLUGINS
         .into_iter()
         .filter(|(_, to)| to == driver)
         .map(|(plugin, _)| plugin.to_owned())

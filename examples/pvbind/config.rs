@@ -5,19 +5,7 @@ use pvbind::controller::{Config, InTreePlugin};
 /// The plugins of a kube-controller-manager, and the CSI drivers that took over
 /// from others.
 pub fn config() -> Config {
-    let mut config = Config::default();
-    for (plugin, driver) in [
-        ("kubernetes.io/aws-ebs", "ebs.csi.aws.com"),
-        ("kubernetes.io/azure-disk", "disk.csi.azure.com"),
-        ("kubernetes.io/azure-file", "file.csi.azure.com"),
-        ("kubernetes.io/cinder", "cinder.csi.openstack.org"),
-        ("kubernetes.io/gce-pd", "pd.csi.storage.gke.io"),
-        ("kubernetes.io/portworx-volume", "pxd.portworx.com"),
-        ("kubernetes.io/vsphere-volume", "csi.vsphere.vmware.com"),
-    ] {
-        let plugins = &mut config.migrated_plugins;
-        plugins.insert(plugin.to_owned(), driver.to_owned());
-    }
+    let mut config = Config::default().with_migrated_plugins();
     config.plugins = vec![
         // It provisions only with --enable-hostpath-provisioner, which is off.
         InTreePlugin {

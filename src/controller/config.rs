@@ -4,6 +4,19 @@ use std::collections::BTreeMap;
 
 use crate::api::PersistentVolume;
 
+/// The in-tree plugins that CSI drivers have taken over from in Kubernetes 1.36,
+/// each with its driver: what [`Config::migrated_plugins`] holds in an ordinary
+/// cluster.
+pub const MIGRATED_PLUGINS: [(&str, &str); 7] = [
+    ("kubernetes.io/aws-ebs", "ebs.csi.aws.com"),
+    ("kubernetes.io/azure-disk", "disk.csi.azure.com"),
+    ("kubernetes.io/azure-file", "file.csi.azure.com"),
+    ("kubernetes.io/cinder", "cinder.csi.openstack.org"),
+    ("kubernetes.io/gce-pd", "pd.csi.storage.gke.io"),
+    ("kubernetes.io/portworx-volume", "pxd.portworx.com"),
+    ("kubernetes.io/vsphere-volume", "csi.vsphere.vmware.com"),
+];
+
 /// How the controller is set up: what is a flag, a feature gate or a built-in
 /// plugin upstream.
 ///
@@ -45,6 +58,20 @@ impl Default for Config {
 }
 
 impl Config {
+    /// The same set-up, with [`MIGRATED_PLUGINS`] migrated.
+    ///
+    /// ```
+    /// use pvbind::controller::Config;
+    /// let config = Config::default().with_migrated_plugins();
+    /// assert_eq!(config.migrated_to("kubernetes.io/gce-pd"), Some("pd.csi.storage.gke.io"));
+    /// ```
+    #[must_use]
+    pub fn with_migrated_plugins(mut self) -> Self {
+        let migrated = MIGRATED_PLUGINS.map(|(plugin, driver)| (plugin.into(), driver.into()));
+        self.migrated_plugins.extend(migrated);
+        self
+    }
+
     /// The in-tree plugin of this name.
     pub fn plugin(&self, name: &str) -> Option<&InTreePlugin> {
         self.plugins.iter().find(|plugin| plugin.name == name)

@@ -32,7 +32,7 @@
 //! ```
 
 mod config;
-pub use config::{Config, InTreePlugin, VolumeSources};
+pub use config::{Config, InTreePlugin, MIGRATED_PLUGINS, VolumeSources};
 
 mod sync_claim;
 pub use sync_claim::sync_claim;

@@ -55,17 +55,6 @@ pub trait Provisioner: Send + Sync + 'static {
     }
 }
 
-/// The in-tree plugins that CSI drivers took over from, as in Kubernetes 1.36.
-const MIGRATED: [(&str, &str); 7] = [
-    ("kubernetes.io/aws-ebs", "ebs.csi.aws.com"),
-    ("kubernetes.io/azure-disk", "disk.csi.azure.com"),
-    ("kubernetes.io/azure-file", "file.csi.azure.com"),
-    ("kubernetes.io/cinder", "cinder.csi.openstack.org"),
-    ("kubernetes.io/gce-pd", "pd.csi.storage.gke.io"),
-    ("kubernetes.io/portworx-volume", "pxd.portworx.com"),
-    ("kubernetes.io/vsphere-volume", "csi.vsphere.vmware.com"),
-];
-
 /// The in-tree plugins of Kubernetes 1.36 that can do nothing here; they are
 /// named so that events tell "cannot" from "unknown".
 const KNOWN: [(&str, &str); 6] = [
@@ -79,9 +68,7 @@ const KNOWN: [(&str, &str); 6] = [
 
 /// How the decisions are set up, with these provisioners.
 pub fn config<'p>(provisioners: impl IntoIterator<Item = &'p dyn Provisioner>) -> Config {
-    let mut config = Config::default();
-    let migrated = MIGRATED.map(|(plugin, driver)| (plugin.to_owned(), driver.to_owned()));
-    config.migrated_plugins = migrated.into();
+    let mut config = Config::default().with_migrated_plugins();
     config.plugins = provisioners.into_iter().map(Provisioner::plugin).collect();
     for (name, source) in KNOWN {
         if config.plugin(name).is_none() {

@@ -4,20 +4,12 @@ use serde_json::json;
 
 use super::Examination;
 use crate::api::{ClassOrigin, StorageClass, Timestamp, names};
+use crate::controller::MIGRATED_PLUGINS;
 use crate::diagnosis::{ClaimFacts, Finding, Kind, ObjectName, Patch, Remedy};
 use crate::view::DiagnosticView;
 
-/// The CSI drivers that took the place of in-tree plugins.
-const SUCCESSORS: [(&str, &str); 8] = [
-    ("kubernetes.io/aws-ebs", "ebs.csi.aws.com"),
-    ("kubernetes.io/azure-disk", "disk.csi.azure.com"),
-    ("kubernetes.io/azure-file", "file.csi.azure.com"),
-    ("kubernetes.io/cinder", "cinder.csi.openstack.org"),
-    ("kubernetes.io/gce-pd", "pd.csi.storage.gke.io"),
-    ("kubernetes.io/portworx-volume", "pxd.portworx.com"),
-    ("kubernetes.io/rbd", "rbd.csi.ceph.com"),
-    ("kubernetes.io/vsphere-volume", "csi.vsphere.vmware.com"),
-];
+/// A CSI driver that took the place of an in-tree plugin, without migration.
+const RBD_SUCCESSOR: (&str, &str) = ("kubernetes.io/rbd", "rbd.csi.ceph.com");
 
 /// So many classes are told.
 const TOLD: usize = 10;
@@ -138,7 +130,8 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
 
     pub(super) fn provisioner_gone(&self, class: &StorageClass) -> Finding {
         let provisioner = class.provisioner();
-        let successor = SUCCESSORS.iter().find(|(plugin, _)| *plugin == provisioner);
+        let mut successors = MIGRATED_PLUGINS.iter().chain([&RBD_SUCCESSOR]);
+        let successor = successors.find(|(plugin, _)| *plugin == provisioner);
         let facts = ClaimFacts::ProvisionerGone {
             class: class.name().to_owned(),
             provisioner: provisioner.to_owned(),
