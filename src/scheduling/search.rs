@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::batch::Batch;
@@ -294,19 +295,32 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
         selected.filter(|selected| selected.node != node.metadata.name())
     }
 
-    /// The answer for a node on which these volumes were chosen.
-    fn answer(&self, node: &Node, chosen: Chosen<'_, 'a>) -> Result<PodVolumes, FindVolumesError> {
+    /// The answer as far as the volumes chosen do not matter, and whether it ends
+    /// there.
+    pub(super) fn before_choice(
+        &self,
+        node: &Node,
+    ) -> Result<ControlFlow<PodVolumes, PodVolumes>, FindVolumesError> {
         let mut volumes = PodVolumes {
             reasons: self.bound_reasons(node),
             ..PodVolumes::default()
         };
         if self.selected_elsewhere(node).next().is_some() {
             volumes.reasons.insert(UnfitReason::NoVolume);
-            return Ok(volumes);
+            return Ok(ControlFlow::Break(volumes));
         }
         if let Some(error) = &self.failure {
             return Err(error.clone().into());
         }
+        Ok(ControlFlow::Continue(volumes))
+    }
+
+    /// The answer for a node on which these volumes were chosen.
+    fn answer(&self, node: &Node, chosen: Chosen<'_, 'a>) -> Result<PodVolumes, FindVolumesError> {
+        let mut volumes = match self.before_choice(node)? {
+            ControlFlow::Continue(volumes) => volumes,
+            ControlFlow::Break(volumes) => return Ok(volumes),
+        };
         let found = chosen.iter().flatten().count();
         volumes.static_bindings.reserve_exact(found);
         for (delayed, volume) in self.open.iter().zip(chosen) {

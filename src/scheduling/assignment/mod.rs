@@ -5,6 +5,7 @@ mod bipartite;
 mod pack;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use self::pack::Room;
@@ -159,17 +160,10 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
         node: &Node,
         room: PoolRoom,
     ) -> Result<PodVolumes, FindVolumesError> {
-        let mut volumes = PodVolumes {
-            reasons: self.bound_reasons(node),
-            ..PodVolumes::default()
+        let mut volumes = match self.before_choice(node)? {
+            ControlFlow::Continue(volumes) => volumes,
+            ControlFlow::Break(volumes) => return Ok(volumes),
         };
-        if self.selected_elsewhere(node).next().is_some() {
-            volumes.reasons.insert(UnfitReason::NoVolume);
-            return Ok(volumes);
-        }
-        if let Some(error) = &self.failure {
-            return Err(error.clone().into());
-        }
         let prepared = self.layers.node(node.metadata.labels());
         let open = self.open_once();
         let chosen = match open.len() <= MOST_TOGETHER {
