@@ -4,8 +4,9 @@
 //! The compiled forms are tested against them.
 
 use super::parse::Written;
-use super::requirement::{NODE_NAME_FIELD, NumberMemo, read_integer};
+use super::requirement::{NumberMemo, read_integer};
 use super::{CompiledLabelSelector, CompiledNodeSelector, CompiledTopology, Labels, SelectorError};
+use crate::api::names::NODE_NAME_FIELD;
 use crate::api::{LabelSelector, NodeSelector, TopologySelectorTerm, VolumeNodeAffinity};
 
 /// Whether labels satisfy a label selector: every entry of `matchLabels` and

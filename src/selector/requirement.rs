@@ -5,6 +5,7 @@ use std::fmt;
 
 use super::syntax::NAME_LIMIT;
 use super::{Labels, Unmet};
+use crate::api::names::NODE_NAME_FIELD;
 
 /// A condition on one label.
 ///
@@ -247,9 +248,6 @@ impl fmt::Display for FieldRequirement {
         write!(f, "{}{operator}{}", self.key, self.value)
     }
 }
-
-/// The one field of a node that a node selector can ask for.
-pub(super) const NODE_NAME_FIELD: &str = "metadata.name";
 
 /// Reads a label's value as upstream's `strconv.ParseInt` with base 10 does:
 /// an optional sign, digits, nothing else.
