@@ -1,23 +1,12 @@
-//! Names and texts of a cluster, made safe to print.
+//! Names and texts of a cluster, made safe and short enough to print.
 
-/// Makes a text that does nothing but stand in its line: control characters,
-/// and those that change the direction of writing, are escaped; what is too long
-/// ends in `…`.
+/// The first characters of a text, so that it does nothing but stand in its
+/// line; what is too long ends in `…`.
 pub fn printable(text: &str, longest: usize) -> String {
-    let is_harmful = |char: char| {
-        char.is_control()
-            || matches!(char, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    let end = text.char_indices().nth(longest).map(|(end, _)| end);
+    let (kept, more) = match end.and_then(|end| text.split_at_checked(end)) {
+        Some((kept, _)) => (kept, "…"),
+        None => (text, ""),
     };
-    let mut printable = String::new();
-    for (index, char) in text.chars().enumerate() {
-        if index == longest {
-            printable.push('…');
-            break;
-        }
-        match is_harmful(char) {
-            true => printable.extend(char.escape_default()),
-            false => printable.push(char),
-        }
-    }
-    printable
+    pvbind::diagnosis::printable(kept) + more
 }

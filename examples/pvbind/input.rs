@@ -1,32 +1,19 @@
 //! Files with objects in them: JSON as `kubectl get … -o json` prints it, and
 //! YAML manifests.
 
-use std::io::Read as _;
+#[path = "../common/file.rs"]
+mod file;
 
 use pvbind::api::{Object, read_objects};
 use serde_json::Value;
 
 /// A file's objects, and the name of the file in messages.
 pub fn read_file(file: &str) -> Result<(String, Vec<Object>), String> {
-    let (place, bytes) = if file == "-" {
-        let mut bytes = Vec::new();
-        let result = std::io::stdin().lock().read_to_end(&mut bytes);
-        ("standard input".to_owned(), result.map(|_| bytes))
+    let (place, text) = file::read_file(file, "JSON or YAML")?;
+    let objects = if text.trim_start().starts_with('{') {
+        read_objects(&text).map_err(|error| format!("{place}: {error}"))?
     } else {
-        (file.to_owned(), std::fs::read(file))
-    };
-    let bytes = bytes.map_err(|error| format!("{place}: {error}"))?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        format!("{place}: byte {at}: not UTF-8, expected JSON or YAML")
-    })?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    let objects = if text.trim().is_empty() {
-        return Err(format!("{place}: is empty, expected JSON or YAML"));
-    } else if text.trim_start().starts_with('{') {
-        read_objects(text).map_err(|error| format!("{place}: {error}"))?
-    } else {
-        read_yaml(text).map_err(|error| format!("{place}: {error}"))?
+        read_yaml(&text).map_err(|error| format!("{place}: {error}"))?
     };
     Ok((place, objects))
 }
