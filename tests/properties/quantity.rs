@@ -195,11 +195,16 @@ proptest! {
         let printed = quantity.canonical();
         let again = Quantity::parse_strict(&printed);
         prop_assert_eq!(again.as_ref(), Ok(&quantity));
-        // But for a binary amount in plain digits, which reads as decimal:
-        // `62.5Ki` prints `64000`, and that prints `64k`.
+        // But for a binary amount that prints without a binary suffix, which
+        // reads as decimal: `62.5Ki` prints `64000`, that prints `64k`, and so
+        // does everything after it.
         let again = again.unwrap();
         if again.format() == quantity.format() || quantity.format() != Format::BinarySi {
             prop_assert!(again.same_text(&quantity));
+        } else {
+            prop_assert_eq!(again.format(), Format::DecimalSi);
+            let third = Quantity::parse_strict(&again.canonical());
+            prop_assert!(third.unwrap().same_text(&again));
         }
     }
 
