@@ -10,8 +10,8 @@ use pvbind::api::{
 use pvbind::matching::FindError;
 use pvbind::plan::{Step, Write};
 use pvbind::scheduling::{
-    Assumptions, FindVolumesError, PodClaims, PodVolumes, UnfitReason, check_pod_claims,
-    find_pod_volumes, find_pod_volumes_on_nodes, find_pod_volumes_plain,
+    Assumptions, FindVolumesError, PodClaims, PodVolumes, check_pod_claims, find_pod_volumes,
+    find_pod_volumes_on_nodes, find_pod_volumes_plain, pre_filter,
 };
 use pvbind::view::{ClusterView, SchedulingView, Snapshot};
 use serde::Deserialize;
@@ -105,6 +105,10 @@ pub(crate) fn run(case: &Value) -> Result<CaseOutcome, String> {
     let has_claim = case.pod.claims().next().is_some();
     same("hasPVC", &has_claim, &want.pod_has_claims.has_claim)?;
 
+    let refused = pre_filter(&case.pod, &snapshot).err();
+    let refused = refused.map(|refused| refused.to_string());
+    same("pre-filter", &refused, &pre_filter_refusal(want))?;
+
     let claims = match (PodClaims::of(&case.pod, &snapshot), &want.claims_error) {
         (Ok(claims), None) => claims,
         (claims, error) => {
@@ -119,6 +123,18 @@ pub(crate) fn run(case: &Value) -> Result<CaseOutcome, String> {
     nodes_agree(&case, &claims, &snapshot)?;
     assume_agrees(&case, &claims, &snapshot)?;
     Ok(CaseOutcome::default())
+}
+
+/// What the pre-filter says, by the parts of it that were recorded, in the order
+/// of the spec.
+fn pre_filter_refusal(want: &Want) -> Option<String> {
+    let unready = want.pod_has_claims.error.as_ref();
+    let first = unready.or(want.claims_error.as_ref());
+    let mut immediate = want.unbound_claims_immediate.iter().flatten();
+    let text = "pod has unbound immediate PersistentVolumeClaims";
+    first
+        .cloned()
+        .or_else(|| immediate.next().map(|_| text.to_owned()))
 }
 
 fn snapshot(case: &Case) -> Snapshot {
@@ -213,7 +229,7 @@ fn node_agrees(ours: &Result<PodVolumes, FindVolumesError>, want: &WantNode) -> 
     same(
         "fits",
         &volumes.fits(),
-        &(volumes.reasons().collect::<Vec<UnfitReason>>().is_empty()),
+        &want.reasons.iter().flatten().next().is_none(),
     )
 }
 
