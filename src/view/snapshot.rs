@@ -102,11 +102,13 @@ impl Snapshot {
     /// assert_eq!(snapshot.apply(volume("9")), Applied::Stale);
     /// ```
     pub fn apply<T: Stored>(&mut self, object: Arc<T>) -> Applied {
-        if self.holds_newer(&*object) {
-            return Applied::Stale;
-        }
         let (namespace, name) = object.key();
-        T::take(self, namespace, name);
+        if let Some(held) = T::find(self, namespace, name) {
+            if is_older(&*object, held) {
+                return Applied::Stale;
+            }
+            T::take(self, namespace, name);
+        }
         T::put(self, object);
         Applied::Done
     }
@@ -115,13 +117,14 @@ impl Snapshot {
     ///
     /// A newer object of the same name, created since, stays.
     pub fn delete<T: Stored>(&mut self, object: &T) -> Applied {
-        if self.holds_newer(object) {
-            return Applied::Stale;
-        }
         let (namespace, name) = object.key();
-        match T::take(self, namespace, name) {
-            Some(_) => Applied::Done,
+        match T::find(self, namespace, name) {
             None => Applied::NotHeld,
+            Some(held) if is_older(object, held) => Applied::Stale,
+            Some(_) => {
+                T::take(self, namespace, name);
+                Applied::Done
+            }
         }
     }
 
@@ -250,14 +253,11 @@ impl Snapshot {
     pub fn find<T: Stored>(&self, namespace: &str, name: &str) -> Option<&Arc<T>> {
         T::find(self, namespace, name)
     }
+}
 
-    fn holds_newer<T: Stored>(&self, object: &T) -> bool {
-        let (namespace, name) = object.key();
-        T::find(self, namespace, name).is_some_and(|held| {
-            let (version, held) = (object.metadata(), held.metadata());
-            is_older_version(version.resource_version(), held.resource_version())
-        })
-    }
+fn is_older<T: Stored>(object: &T, held: &T) -> bool {
+    let (object, held) = (object.metadata(), held.metadata());
+    is_older_version(object.resource_version(), held.resource_version())
 }
 
 /// Objects of other kinds are left out.

@@ -9,8 +9,8 @@
 //! | `From`: StorageClass, Node, CSIDriver, CSINode, and the parts that hold no quantity | `TryFrom`: a time or a field that this crate has no name for may be of no form that k8s-openapi has |
 //! | `TryFrom`: PersistentVolume, PersistentVolumeClaim, Pod, StatefulSet, CSIStorageCapacity, Quantity, whose quantities are unchecked texts there | `From`: Quantity |
 //!
-//! Each conversion exists for a value and for a reference; the one of a
-//! reference clones what it takes.
+//! Each conversion exists for a value and for a reference. From k8s-openapi
+//! both cost the same: only what is kept is copied.
 //!
 //! ```
 //! use k8s_openapi::api::core::v1;
@@ -62,6 +62,7 @@ mod csi;
 mod meta;
 mod node;
 mod pod;
+mod rest;
 mod selectors;
 mod stateful_set;
 mod values;

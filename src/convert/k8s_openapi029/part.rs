@@ -7,7 +7,6 @@
 use std::convert::Infallible;
 
 use k8s_openapi::Resource;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -19,7 +18,7 @@ use crate::api::object::Field;
 pub(super) trait Take<Foreign>: Sized {
     /// `Infallible` if it always succeeds.
     type Error: Into<Fault>;
-    fn take(foreign: Foreign) -> Result<Self, Self::Error>;
+    fn take(foreign: &Foreign) -> Result<Self, Self::Error>;
 }
 
 /// What a foreign value can be made of.
@@ -46,8 +45,8 @@ impl InItem for Fault {
 
 impl<Ours: Take<Foreign, Error: InItem>, Foreign> Take<Vec<Foreign>> for Vec<Ours> {
     type Error = Ours::Error;
-    fn take(foreign: Vec<Foreign>) -> Result<Self, Self::Error> {
-        let items = foreign.into_iter().enumerate();
+    fn take(foreign: &Vec<Foreign>) -> Result<Self, Self::Error> {
+        let items = foreign.iter().enumerate();
         items
             .map(|(index, item)| Ours::take(item).map_err(|error| error.in_item(index)))
             .collect()
@@ -68,9 +67,9 @@ pub(super) mod optional {
     use super::{Fault, Give, Take};
 
     pub(in super::super) fn take<Ours: Take<Foreign>, Foreign>(
-        foreign: Option<Foreign>,
+        foreign: &Option<Foreign>,
     ) -> Result<Option<Ours>, Ours::Error> {
-        foreign.map(Ours::take).transpose()
+        foreign.as_ref().map(Ours::take).transpose()
     }
 
     pub(in super::super) fn give<Ours: Give<Foreign>, Foreign>(
@@ -85,7 +84,7 @@ pub(super) mod required {
     use super::{Fault, Give, Take};
 
     pub(in super::super) fn take<Ours: Take<Foreign>, Foreign>(
-        foreign: Foreign,
+        foreign: &Foreign,
     ) -> Result<Option<Ours>, Ours::Error> {
         Ours::take(foreign).map(Some)
     }
@@ -102,7 +101,7 @@ pub(super) mod present {
     use super::{Fault, Give, Take};
 
     pub(in super::super) fn take<Ours: Take<Foreign>, Foreign>(
-        foreign: Foreign,
+        foreign: &Foreign,
     ) -> Result<Ours, Ours::Error> {
         Ours::take(foreign)
     }
@@ -119,9 +118,11 @@ pub(super) mod whole {
     use super::{Fault, Field, Give, Take};
 
     pub(in super::super) fn take<Ours: Take<Foreign> + Default, Foreign>(
-        foreign: Option<Foreign>,
+        foreign: &Option<Foreign>,
     ) -> Result<Ours, Ours::Error> {
-        foreign.map_or_else(|| Ok(Ours::default()), Ours::take)
+        foreign
+            .as_ref()
+            .map_or_else(|| Ok(Ours::default()), Ours::take)
     }
 
     pub(in super::super) fn give<Ours: Give<Foreign> + Field, Foreign>(
@@ -139,28 +140,6 @@ pub(super) fn total<T>(result: Result<T, Infallible>) -> T {
     match result {
         Ok(value) => value,
         Err(never) => match never {},
-    }
-}
-
-/// Keeps what is left of a foreign value after the fields of `taken` were taken.
-///
-/// The types of k8s-openapi can always be written as JSON; the error that
-/// cannot be leaves out what is left.
-pub(super) fn keep_rest<Foreign>(rest: Foreign, taken: &[&str], unknown: &mut UnknownFields)
-where
-    Foreign: Default + PartialEq + Serialize,
-{
-    unknown.mark_written();
-    if rest == Foreign::default() {
-        return;
-    }
-    let Ok(Value::Object(fields)) = serde_json::to_value(rest) else {
-        return;
-    };
-    for (name, value) in fields {
-        if !taken.contains(&name.as_str()) {
-            unknown.insert(name, value);
-        }
     }
 }
 
@@ -212,17 +191,16 @@ macro_rules! part {
     } $($typed:ident)?) => {
         impl $crate::convert::k8s_openapi029::part::Take<$Foreign> for $Ours {
             type Error = part!(@error $how);
-            #[allow(unused_mut, reason = "not every struct has fields in common")]
-            fn take(mut foreign: $Foreign) -> Result<Self, Self::Error> {
-                use $crate::convert::k8s_openapi029::part;
+            fn take(foreign: &$Foreign) -> Result<Self, Self::Error> {
+                use $crate::convert::k8s_openapi029::{part, rest};
                 let mut ours = <$Ours>::default();
                 $(
-                    let field = part::$presence::take(std::mem::take(&mut foreign.$field));
+                    let field = part::$presence::take(&foreign.$field);
                     ours.$field = part!(@taken $how field $key);
                 )*
                 $( part!(@$typed ours $Foreign); )?
                 let taken = [$($key,)* $( part!(@$typed "apiVersion"), part!(@$typed "kind"), )?];
-                part::keep_rest(foreign, &taken, &mut ours.unknown);
+                rest::keep_rest(foreign, &taken, &mut ours.unknown);
                 Ok(ours)
             }
         }
@@ -281,14 +259,14 @@ macro_rules! public_part {
     (@from $Ours:ty = $Foreign:ty) => {
         impl From<$Foreign> for $Ours {
             fn from(foreign: $Foreign) -> Self {
-                use $crate::convert::k8s_openapi029::part;
-                part::total(part::Take::take(foreign))
+                (&foreign).into()
             }
         }
 
         impl From<&$Foreign> for $Ours {
             fn from(foreign: &$Foreign) -> Self {
-                foreign.clone().into()
+                use $crate::convert::k8s_openapi029::part;
+                part::total(part::Take::take(foreign))
             }
         }
     };
@@ -300,35 +278,50 @@ macro_rules! foreign_object {
         part! { $how $Ours = $Foreign { $($fields)* } typed }
 
         foreign_object!(@take $how $Ours = $Foreign);
-        foreign_object!(@try $Ours => $Foreign, give);
+        foreign_object!(@give $Ours => $Foreign);
     };
     (@take total $Ours:ty = $Foreign:ty) => {
         public_part!(@from $Ours = $Foreign);
     };
     (@take checked $Ours:ty = $Foreign:ty) => {
-        foreign_object!(@try $Foreign => $Ours, take);
-    };
-    (@try $From:ty => $To:ty, $way:ident) => {
-        impl TryFrom<$From> for $To {
+        impl TryFrom<$Foreign> for $Ours {
             type Error = $crate::convert::k8s_openapi029::ConversionError;
-            fn try_from(from: $From) -> Result<Self, Self::Error> {
-                let named = $crate::convert::k8s_openapi029::error::HasNames::named(&from.metadata);
-                let made: Result<$To, _> = foreign_object!(@$way from);
+            fn try_from(foreign: $Foreign) -> Result<Self, Self::Error> {
+                (&foreign).try_into()
+            }
+        }
+
+        impl TryFrom<&$Foreign> for $Ours {
+            type Error = $crate::convert::k8s_openapi029::ConversionError;
+            fn try_from(foreign: &$Foreign) -> Result<Self, Self::Error> {
+                use $crate::convert::k8s_openapi029::{error::HasNames as _, part};
+                let made: Result<$Ours, $crate::convert::k8s_openapi029::error::Fault> =
+                    part::Take::take(foreign);
                 made.map_err(|fault| {
-                    fault.in_object(foreign_object!(@kind $way $From, $To), named.key())
+                    let kind = <$Foreign as k8s_openapi::Resource>::KIND;
+                    fault.in_object(kind, foreign.metadata.named().key())
+                })
+            }
+        }
+    };
+    (@give $Ours:ty => $Foreign:ty) => {
+        impl TryFrom<$Ours> for $Foreign {
+            type Error = $crate::convert::k8s_openapi029::ConversionError;
+            fn try_from(ours: $Ours) -> Result<Self, Self::Error> {
+                use $crate::convert::k8s_openapi029::{error::HasNames as _, part};
+                let named = ours.metadata.named();
+                part::Give::give(ours).map_err(|fault| {
+                    let kind = <$Foreign as k8s_openapi::Resource>::KIND;
+                    fault.in_object(kind, named.key())
                 })
             }
         }
 
-        impl TryFrom<&$From> for $To {
+        impl TryFrom<&$Ours> for $Foreign {
             type Error = $crate::convert::k8s_openapi029::ConversionError;
-            fn try_from(from: &$From) -> Result<Self, Self::Error> {
-                from.clone().try_into()
+            fn try_from(ours: &$Ours) -> Result<Self, Self::Error> {
+                ours.clone().try_into()
             }
         }
     };
-    (@take $from:ident) => { $crate::convert::k8s_openapi029::part::Take::take($from) };
-    (@give $from:ident) => { $crate::convert::k8s_openapi029::part::Give::give($from) };
-    (@kind take $From:ty, $To:ty) => { <$From as k8s_openapi::Resource>::KIND };
-    (@kind give $From:ty, $To:ty) => { <$To as k8s_openapi::Resource>::KIND };
 }

@@ -25,8 +25,8 @@ macro_rules! same {
     ($($Type:ty),*) => {$(
         impl Take<$Type> for $Type {
             type Error = Infallible;
-            fn take(foreign: $Type) -> Result<Self, Infallible> {
-                Ok(foreign)
+            fn take(foreign: &$Type) -> Result<Self, Infallible> {
+                Ok(foreign.clone())
             }
         }
 
@@ -44,7 +44,7 @@ macro_rules! texts {
     ($($Type:ty),*) => {$(
         impl Take<String> for $Type {
             type Error = Infallible;
-            fn take(foreign: String) -> Result<Self, Infallible> {
+            fn take(foreign: &String) -> Result<Self, Infallible> {
                 Ok(foreign.as_str().into())
             }
         }
@@ -70,8 +70,8 @@ texts!(
 
 impl Take<i32> for i64 {
     type Error = Infallible;
-    fn take(foreign: i32) -> Result<Self, Infallible> {
-        Ok(foreign.into())
+    fn take(foreign: &i32) -> Result<Self, Infallible> {
+        Ok((*foreign).into())
     }
 }
 
@@ -86,8 +86,8 @@ macro_rules! json {
     ($($Type:ty),*) => {$(
         impl Take<$Type> for Value {
             type Error = Infallible;
-            fn take(foreign: $Type) -> Result<Self, Infallible> {
-                Ok(to_json(&foreign))
+            fn take(foreign: &$Type) -> Result<Self, Infallible> {
+                Ok(to_json(foreign))
             }
         }
 
@@ -116,7 +116,7 @@ fn from_json<Foreign: DeserializeOwned>(value: &Value) -> Result<Foreign, Fault>
 
 impl Take<resource::Quantity> for Quantity {
     type Error = Fault;
-    fn take(foreign: resource::Quantity) -> Result<Self, Fault> {
+    fn take(foreign: &resource::Quantity) -> Result<Self, Fault> {
         Quantity::parse(&foreign.0).map_err(|error| Fault::new(error.to_string()))
     }
 }
@@ -155,11 +155,11 @@ impl From<&Quantity> for resource::Quantity {
 
 impl Take<BTreeMap<String, resource::Quantity>> for ResourceList {
     type Error = Fault;
-    fn take(foreign: BTreeMap<String, resource::Quantity>) -> Result<Self, Fault> {
+    fn take(foreign: &BTreeMap<String, resource::Quantity>) -> Result<Self, Fault> {
         let mut ours = ResourceList::default();
         for (name, amount) in foreign {
-            let amount = Quantity::take(amount).map_err(|fault| fault.in_field(&name))?;
-            ours.insert(&name, amount);
+            let amount = Quantity::take(amount).map_err(|fault| fault.in_field(name))?;
+            ours.insert(name, amount);
         }
         Ok(ours)
     }
@@ -176,7 +176,7 @@ impl Give<BTreeMap<String, resource::Quantity>> for ResourceList {
 
 impl Take<meta::Time> for Timestamp {
     type Error = Infallible;
-    fn take(foreign: meta::Time) -> Result<Self, Infallible> {
+    fn take(foreign: &meta::Time) -> Result<Self, Infallible> {
         Ok(Timestamp::from(foreign.0.to_string().as_str()))
     }
 }
@@ -191,7 +191,7 @@ impl Give<meta::Time> for Timestamp {
 
 impl From<meta::Time> for Timestamp {
     fn from(foreign: meta::Time) -> Self {
-        total(Timestamp::take(foreign))
+        total(Timestamp::take(&foreign))
     }
 }
 
