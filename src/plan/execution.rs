@@ -163,16 +163,16 @@ impl<V: FollowUp> Execution<V> {
             return self.record(step, Err(error));
         };
         let (object, on_failure) = (write.key(), *on_failure);
-        if let Write::CreateVolume { attempts, .. } = write {
+        if let Write::CreateVolume { volume, attempts } = write {
+            if error.kind == ApiErrorKind::AlreadyExists {
+                self.verdict.already_exists(volume);
+                self.verdict.write_done();
+                return self.record(step, Err(error));
+            }
             let again = step.clone();
             let attempts = *attempts;
             let failed_attempts = self.failed_attempts.saturating_add(1);
-            let exists = error.kind == ApiErrorKind::AlreadyExists;
             self.record(step, Err(error.clone()));
-            if exists {
-                self.verdict.write_done();
-                return;
-            }
             if failed_attempts < attempts {
                 self.failed_attempts = failed_attempts;
                 self.steps.push_front(again);

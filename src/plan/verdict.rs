@@ -118,6 +118,12 @@ pub trait FollowUp {
         let _ = volume;
     }
 
+    /// A volume that was to be created exists already: this one, as it was to
+    /// be, not as it is.
+    fn already_exists(&mut self, volume: &PersistentVolume) {
+        let _ = volume;
+    }
+
     /// A write was done, whatever came back of it; a volume that was to be
     /// created and exists already included.
     fn write_done(&mut self) {}
