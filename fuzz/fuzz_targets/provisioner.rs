@@ -23,7 +23,7 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use pvbind::api::{ClaimKey, CsiNode, Node, PersistentVolumeClaim, StorageClass};
 use pvbind::provisioner::{
-    CallState, ClaimNext, Config, RequestInputs, TopologyConfig, TopologyQuery, csi, sync_claim,
+    CallState, ClaimNext, Config, RequestInputs, TopologyConfig, TopologyQuery, VolumeNames, csi, sync_claim,
     topology_requirement, topology_requirement_plain,
 };
 use pvbind::view::Snapshot;
@@ -73,6 +73,7 @@ struct Shape {
     parameters: BTreeMap<String, String>,
     secret: Option<(u8, String, String)>,
     annotations: BTreeMap<String, String>,
+    prefix: String,
     uid_length: Option<u16>,
     capacity: i64,
     segments: Vec<BTreeMap<String, String>>,
@@ -239,7 +240,10 @@ fn request(shape: Shape) {
     let mut view = Snapshot::new();
     view.apply(class);
     let mut config = Config::new("disk.csi");
-    config.volume_names.uid_length = shape.uid_length.map(usize::from);
+    let Ok(names) = VolumeNames::new(shape.prefix, shape.uid_length.map(usize::from)) else {
+        return;
+    };
+    config.volume_names = names;
     config.knows_single_node_modes = shape.flags & 1 != 0;
     config.tells_names = shape.flags & 2 != 0;
     config.marks_read_only = shape.flags & 4 != 0;
@@ -267,16 +271,19 @@ fn request(shape: Shape) {
             .collect(),
         ..csi::Volume::default()
     };
-    let plan = operation.created(&config, &volume);
-    if let Ok(asked) = asked
-        && plan.has_writes()
-    {
+    let Ok(asked) = asked else { return };
+    let plan = operation.created(&config, &asked, &volume);
+    if plan.has_writes() {
         // What is created is never smaller than asked for.
         let required = asked.capacity_range.unwrap_or_default().required_bytes;
         assert!(shape.capacity == 0 || shape.capacity >= required);
         let json = serde_json::to_string(&asked).unwrap();
         let read: csi::CreateVolumeRequest = serde_json::from_str(&json).unwrap();
         assert_eq!(read, asked);
+    } else {
+        // Whatever could be asked for can be written down too, unless the
+        // driver's answer does not serve.
+        assert!(matches!(plan.verdict, ClaimNext::CleanUp(_)));
     }
 }
 

@@ -1,6 +1,6 @@
 //! How a provisioner is set up.
 
-use crate::api::PersistentVolumeClaim;
+use super::VolumeNames;
 
 /// How a provisioner is set up: what is a flag of the sidecar, a capability of
 /// the driver or a feature gate upstream.
@@ -97,59 +97,6 @@ impl Default for TopologyConfig {
         TopologyConfig {
             is_strict: false,
             is_immediate: true,
-        }
-    }
-}
-
-/// How volumes are named: `PREFIX-UID`, with the uid of the claim. Nothing else
-/// goes into a name, so that the same claim always has the same.
-///
-/// Some backends allow only short names. A shortened uid is no longer unique: a
-/// claim whose volume's name another claim's volume has already is refused, see
-/// [`ProvisionError::NameTaken`](super::ProvisionError::NameTaken).
-///
-/// Follows `makeVolumeName` of external-provisioner 6, with the flags
-/// `--volume-name-prefix` and `--volume-name-uuid-length`.
-///
-/// ```
-/// use pvbind::api::PersistentVolumeClaim;
-/// use pvbind::provisioner::VolumeNames;
-/// let claim: PersistentVolumeClaim =
-///     serde_json::from_str(r#"{"metadata": {"uid": "1b4e28ba-2fa1-11d2-883f"}}"#)?;
-/// let names = VolumeNames::default();
-/// assert_eq!(names.name_for(&claim), "pvc-1b4e28ba-2fa1-11d2-883f");
-/// let short = VolumeNames { prefix: "k8s".into(), uid_length: Some(10) };
-/// assert_eq!(short.name_for(&claim), "k8s-1b4e28ba2f");
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VolumeNames {
-    /// What stands in front; `pvc` by default.
-    pub prefix: String,
-    /// Of how many characters of the uid the name is made, dashes left out;
-    /// `None`, the default, for the uid as it is.
-    pub uid_length: Option<usize>,
-}
-
-impl Default for VolumeNames {
-    fn default() -> Self {
-        VolumeNames {
-            prefix: "pvc".to_owned(),
-            uid_length: None,
-        }
-    }
-}
-
-impl VolumeNames {
-    /// The name of the volume for a claim.
-    pub fn name_for(&self, claim: &PersistentVolumeClaim) -> String {
-        let (prefix, uid) = (&self.prefix, claim.metadata.uid());
-        match self.uid_length {
-            None => format!("{prefix}-{uid}"),
-            Some(length) => {
-                let short: String = uid.chars().filter(|&c| c != '-').take(length).collect();
-                format!("{prefix}-{short}")
-            }
         }
     }
 }

@@ -37,6 +37,7 @@ pub struct CreateVolume {
 /// assert_eq!(CallState::after_status(10, false), CallState::InBackground);
 /// // RESOURCE_EXHAUSTED: no room in the accessible topology.
 /// assert_eq!(CallState::after_status(8, true), CallState::Reschedule);
+/// assert_eq!(CallState::after_status(8, false), CallState::Finished);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -62,14 +63,17 @@ impl CallState {
     ///
     /// - CANCELLED (1), DEADLINE_EXCEEDED (4), UNAVAILABLE (14): nobody knows
     ///   whether the driver is still at it; ABORTED (10): it is. In background.
-    /// - RESOURCE_EXHAUSTED (8): there is no room where it was asked for; if the
-    ///   scheduler cannot choose another place, there may be room later: in
-    ///   background.
+    /// - RESOURCE_EXHAUSTED (8): there is no room where it was asked for, and
+    ///   nothing was made; the scheduler is to choose another place, or if it
+    ///   cannot, the claim is tried again later: finished.
     /// - any other: finished.
+    ///
+    /// Follows external-provisioner 6, where RESOURCE_EXHAUSTED became final
+    /// with version 3.1.
     pub fn after_status(code: u32, may_reschedule: bool) -> CallState {
         match code {
             8 if may_reschedule => CallState::Reschedule,
-            1 | 4 | 8 | 10 | 14 => CallState::InBackground,
+            1 | 4 | 10 | 14 => CallState::InBackground,
             _ => CallState::Finished,
         }
     }
@@ -88,11 +92,13 @@ impl CreateVolume {
         }
     }
 
-    /// The driver made this volume: the plan creates its object.
+    /// The driver made this volume when it was asked so: the plan creates its
+    /// object.
     ///
-    /// A volume that is smaller than asked for is first to be deleted again, see
-    /// [`ClaimNext::CleanUp`]; then, as for one without a name, the sync ends
-    /// with an error.
+    /// A volume that is smaller than asked for, or not filled with what was asked
+    /// for, is first to be deleted again, see [`ClaimNext::CleanUp`]; then, as for
+    /// one without a name, the sync ends with an error, and the claim stays in
+    /// progress.
     ///
     /// The object: the name that was asked for; capacity as the driver says, or
     /// as asked for if it says nothing; the driver's name for it as CSI source,
@@ -110,14 +116,28 @@ impl CreateVolume {
     ///   affinity; as a term it would keep every node away.
     /// - A class without policy counts as Delete, which is what the API server
     ///   writes there.
-    pub fn created(self, config: &Config, volume: &csi::Volume) -> Plan<ClaimNext> {
-        match volume_object(config, &self, volume) {
+    /// - Upstream asks only that the driver names some source, if one was asked
+    ///   for; here it must be that one, so that no claim is bound to other data
+    ///   than it asks for.
+    /// - A volume without a name is an error; upstream makes an object that
+    ///   nothing can use.
+    pub fn created(
+        self,
+        config: &Config,
+        request: &csi::CreateVolumeRequest,
+        volume: &csi::Volume,
+    ) -> Plan<ClaimNext> {
+        match volume_object(config, &self, request, volume) {
             Ok(object) => self.provisioned(config, object),
             // The driver has made the volume: it must not be forgotten.
             Err(AnswerError::Request(error)) => {
                 self.failed(&error.to_string(), CallState::InBackground)
             }
-            Err(error @ AnswerError::TooSmall { .. }) => {
+            Err(
+                error @ (AnswerError::TooSmall { .. }
+                | AnswerError::NoContentSource
+                | AnswerError::OtherContentSource { .. }),
+            ) => {
                 let clean_up = CleanUp::new(self, volume.volume_id.clone(), error);
                 Plan::empty(ClaimNext::CleanUp(clean_up))
             }
@@ -129,7 +149,12 @@ impl CreateVolume {
 
     /// The volume was made, and this is its object: for an embedder that makes
     /// the object itself, as for an in-tree class that the driver took over.
-    /// Its name, claimRef, class, the annotation and the finalizer are set here.
+    /// Its name, claimRef, class, the annotation and the finalizer are set here;
+    /// all else is taken as it is. That the volume is as large as asked for, and
+    /// filled with what was asked for, is for the embedder to see to.
+    ///
+    /// Follows `provisionClaimOperation` of sig-storage-lib-external-provisioner
+    /// 13, after the provisioner returned a volume.
     pub fn provisioned(self, config: &Config, mut volume: PersistentVolume) -> Plan<ClaimNext> {
         let metadata = &mut volume.metadata;
         metadata.name = Some(self.volume_name.clone());
@@ -266,7 +291,7 @@ impl CreateVolume {
     ///
     /// # Errors
     /// What is wrong with the class's parameters; [`request`](Self::request)
-    /// finds part of that too.
+    /// finds that too.
     pub fn provisioner_secret(&self) -> Result<Option<SecretReference>, RequestError> {
         self.secret(&ClassParameters::read(&self.class)?, SecretUse::Provisioner)
     }

@@ -151,6 +151,16 @@ pub enum VolumeContentSource {
     },
 }
 
+/// `snapshot ID` or `volume ID`, the id in backticks.
+impl fmt::Display for VolumeContentSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            VolumeContentSource::Snapshot { snapshot_id } => write!(f, "snapshot `{snapshot_id}`"),
+            VolumeContentSource::Volume { volume_id } => write!(f, "volume `{volume_id}`"),
+        }
+    }
+}
+
 /// `TopologyRequirement`: where a volume must be reachable from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

@@ -38,7 +38,12 @@
 pub mod csi;
 
 mod config;
-pub use config::{Config, TopologyConfig, VolumeNames};
+pub use config::{Config, TopologyConfig};
+
+mod volume_names;
+pub use volume_names::{VolumeNames, VolumeNamesError};
+
+mod object_name;
 
 mod claim;
 pub use claim::{NotNow, check_claim};
@@ -50,7 +55,7 @@ mod sync_claim;
 pub use sync_claim::{continue_claim, sync_claim};
 
 mod next;
-pub use next::{ClaimEnd, ClaimNext, ClaimOutcome, CleanUp, Progress};
+pub use next::{ClaimEnd, ClaimNext, ClaimOutcome, CleanUp, Progress, ReadHolder};
 
 mod create;
 pub use create::{CallState, CreateVolume};

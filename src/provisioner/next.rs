@@ -1,6 +1,7 @@
 //! What a claim's sync waits for, and how it ends.
 
 use super::{AnswerError, CallState, CreateVolume, NotNow, ProvisionError};
+use crate::api::{ObjectReference, PersistentVolume};
 use crate::plan::{FollowUp, Plan};
 
 /// What a claim's sync waits for, once its plan is carried out. Each value takes
@@ -15,9 +16,30 @@ pub enum ClaimNext {
     CreateVolume(CreateVolume),
     /// That the driver deletes a volume that it should not have made.
     CleanUp(CleanUp),
+    /// What the API server, not a cache, has of the volume that was to be
+    /// created and exists already: it may be another claim's.
+    ReadVolume(ReadHolder),
 }
 
 impl FollowUp for ClaimNext {
+    fn already_exists(&mut self, volume: &PersistentVolume) {
+        let is_created = matches!(
+            self,
+            ClaimNext::Over(ClaimEnd {
+                outcome: Ok(ClaimOutcome::Provisioned { .. }),
+                ..
+            })
+        );
+        let uid = volume.claim_ref().map_or("", ObjectReference::uid);
+        // A name that holds the whole uid can be no other claim's.
+        if is_created && !volume.name().ends_with(uid) {
+            *self = ClaimNext::ReadVolume(ReadHolder {
+                volume: volume.name().to_owned(),
+                uid: uid.to_owned(),
+            });
+        }
+    }
+
     fn write_failed(&mut self, message: &str) {
         let ClaimNext::Over(end) = self else {
             return;
@@ -104,8 +126,67 @@ pub enum Progress {
     Unchanged,
 }
 
+/// A volume that was to be created under a name made of a shortened uid, and
+/// exists already: made by us before, or another claim's whose uid begins alike.
+/// See [`ClaimNext::ReadVolume`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadHolder {
+    volume: String,
+    /// Of the claim that it was to be for.
+    uid: String,
+}
+
+impl ReadHolder {
+    /// The volume's name.
+    pub fn name(&self) -> &str {
+        &self.volume
+    }
+
+    /// Goes on with what was read; `None` if there is no such volume. Another
+    /// claim's volume is left alone, and so is the backend's, which is that
+    /// claim's too: [`ProvisionError::NameTaken`].
+    pub fn answer(self, volume: Option<&PersistentVolume>) -> Plan<ClaimNext> {
+        let Some(volume) = volume else {
+            let volume = self.volume.clone();
+            return self.failed(&format!("volume `{volume}` existed, and is gone"));
+        };
+        let outcome = match other_holder(volume, &self.uid) {
+            None => Ok(ClaimOutcome::Provisioned {
+                volume: self.volume,
+            }),
+            Some(error) => Err(error),
+        };
+        let progress = Progress::Finished;
+        Plan::empty(ClaimNext::Over(ClaimEnd { outcome, progress }))
+    }
+
+    /// The API server did not answer. The claim stays in progress: the next sync
+    /// is given the same volume, and asks again.
+    pub fn failed(self, message: &str) -> Plan<ClaimNext> {
+        let message = message.to_owned();
+        Plan::empty(ClaimNext::Over(ClaimEnd {
+            outcome: Err(ProvisionError::Write { message }),
+            progress: Progress::InBackground,
+        }))
+    }
+}
+
+/// That a volume is for another claim than the one of this uid.
+pub(super) fn other_holder(volume: &PersistentVolume, uid: &str) -> Option<ProvisionError> {
+    let holder = volume.claim_ref()?;
+    let is_other = !holder.uid().is_empty() && holder.uid() != uid;
+    is_other.then(|| ProvisionError::NameTaken {
+        volume: volume.name().to_owned(),
+        holder: holder.key(),
+    })
+}
+
 /// A volume that the driver made and that does not serve: it is to be deleted
 /// in the backend. See [`ClaimNext::CleanUp`].
+///
+/// Whether that succeeds or not, the claim stays in progress, as upstream has
+/// it: the driver may have answered before it was done, and only the next call
+/// under the same name shows what is there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CleanUp {
     operation: CreateVolume,
@@ -140,13 +221,14 @@ impl CleanUp {
     /// The driver deleted it.
     pub fn deleted(self) -> Plan<ClaimNext> {
         let message = self.error.to_string();
-        self.operation.failed(&message, CallState::Finished)
+        self.operation.failed(&message, CallState::InBackground)
     }
 
-    /// The driver could not delete it. The claim stays in progress: the next
-    /// sync is given the same volume, and asks again.
+    /// The driver could not delete it: the next sync is given the same volume,
+    /// and asks again. The text, which is upstream's, names the volume as it was
+    /// asked for, not as the driver does.
     pub fn failed(self, message: &str) -> Plan<ClaimNext> {
-        let (error, volume) = (&self.error, &self.volume_id);
+        let (error, volume) = (&self.error, self.operation.volume_name());
         let message =
             format!("{error}. Cleanup of volume {volume} failed, volume is orphaned: {message}");
         self.operation.failed(&message, CallState::InBackground)

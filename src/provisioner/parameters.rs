@@ -78,19 +78,23 @@ impl SecretUse {
 /// | `provisioner-secret-name`, `…-namespace` | the secret sent with CreateVolume and DeleteVolume; noted on the volume for the latter |
 /// | `controller-publish-secret-…`, `node-stage-secret-…`, `node-publish-secret-…`, `controller-expand-secret-…`, `node-expand-secret-…` | noted in the volume's CSI source, for whoever makes that call |
 /// | `controller-modify-secret-…` | nothing here: the resizer reads it from the class |
+/// | `secret-name`, `secret-namespace` | the secret of every use that has none of its own |
 /// | any other | refused, so that a slip of the pen is not sent to the driver |
 ///
 /// All other keys are the driver's. A secret's name may hold `${pv.name}`,
 /// `${pvc.namespace}`, `${pvc.name}` and `${pvc.annotations['KEY']}`, its
 /// namespace the first two: who may write a claim must not choose whose
-/// secrets are read.
+/// secrets are read. A secret needs both its keys.
 ///
 /// Follows the documentation of external-provisioner 6 (“StorageClass
-/// Secrets”).
+/// Secrets”; the secret for every use came with version 1.6, annotations in
+/// the name of the provisioner's secret with 5.0).
 ///
 /// # Differences
-/// The secrets' keys without prefix that were reserved before version 1.0
-/// (`csiProvisionerSecretName` …) are the driver's here.
+/// - The secrets' keys without prefix that were reserved before version 1.0
+///   (`csiProvisionerSecretName` …) are the driver's here.
+/// - `controller-modify-secret-…` is accepted whatever the version; 6.0 and 6.1
+///   refuse it as unknown.
 ///
 /// ```
 /// use pvbind::api::StorageClass;
@@ -106,7 +110,8 @@ impl SecretUse {
 ///     serde_json::from_str(r#"{"parameters": {"csi.storage.k8s.io/fs-type": "xfs"}}"#)?;
 /// assert_eq!(
 ///     ClassParameters::read(&class).unwrap_err().to_string(),
-///     "the class's parameter `csi.storage.k8s.io/fs-type` is not one of the reserved that there are"
+///     "failed to strip CSI Parameters of prefixed keys: found unknown parameter key \
+///      \"csi.storage.k8s.io/fs-type\" with reserved namespace csi.storage.k8s.io/"
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -114,48 +119,31 @@ impl SecretUse {
 pub struct ClassParameters {
     for_driver: BTreeMap<String, String>,
     fs_type: Option<String>,
-    secrets: BTreeMap<SecretUse, SecretTemplate>,
+    secrets: ClassSecrets,
 }
 
 impl ClassParameters {
     /// Reads a class's parameters.
     ///
     /// # Errors
-    /// A reserved key that there is not; a file system under two keys; a secret with a name and no namespace
-    /// or the other way round.
+    /// A reserved key that there is not; a file system under two keys; a secret
+    /// with a name and no namespace or the other way round.
     pub fn read(class: &StorageClass) -> Result<Self, RequestError> {
         let mut parameters = ClassParameters::default();
-        let mut names = BTreeMap::new();
-        let mut namespaces = BTreeMap::new();
         for (key, value) in class.parameters.iter().flatten() {
-            let value = value.clone();
             match reserved(key) {
                 Ok(None) => {
                     if key.eq_ignore_ascii_case("fstype") {
-                        parameters.set_fs_type(&value)?;
+                        parameters.set_fs_type(value)?;
                     }
-                    parameters.for_driver.insert(key.clone(), value);
+                    parameters.for_driver.insert(key.clone(), value.clone());
                 }
-                Ok(Some(Reserved::FsType)) => parameters.set_fs_type(&value)?,
-                Ok(Some(Reserved::SecretName(usage))) => {
-                    names.insert(usage, value);
-                }
-                Ok(Some(Reserved::SecretNamespace(usage))) => {
-                    namespaces.insert(usage, value);
-                }
+                Ok(Some(Reserved::FsType)) => parameters.set_fs_type(value)?,
+                Ok(Some(Reserved::SecretName(_) | Reserved::SecretNamespace(_))) => {}
                 Err(()) => return Err(RequestError::UnknownReservedKey { key: key.clone() }),
             }
         }
-        for usage in SecretUse::ALL {
-            match (names.remove(&usage), namespaces.remove(&usage)) {
-                (None, None) => {}
-                (Some(name), Some(namespace)) => {
-                    let template = SecretTemplate { name, namespace };
-                    parameters.secrets.insert(usage, template);
-                }
-                _ => return Err(RequestError::SecretIncomplete { usage }),
-            }
-        }
+        parameters.secrets = ClassSecrets::read(class)?;
         Ok(parameters)
     }
 
@@ -178,27 +166,91 @@ impl ClassParameters {
         self.fs_type.as_deref()
     }
 
-    /// The secret for a use, for this volume and claim; `None` if the class
-    /// names none.
+    /// The secret for a use, for this volume and claim: the one that the class
+    /// names for that use, or else the one for every use; `None` if the class
+    /// names neither.
     ///
     /// # Errors
     /// A template that cannot be filled in, or gives what cannot be a name.
+    ///
+    /// ```
+    /// use pvbind::api::StorageClass;
+    /// use pvbind::provisioner::{ClassParameters, SecretNames, SecretUse};
+    /// let class: StorageClass = serde_json::from_str(r#"{"parameters": {
+    ///     "csi.storage.k8s.io/secret-name": "${pvc.name}",
+    ///     "csi.storage.k8s.io/secret-namespace": "keys",
+    ///     "csi.storage.k8s.io/node-stage-secret-name": "luks",
+    ///     "csi.storage.k8s.io/node-stage-secret-namespace": "${pvc.namespace}"}}"#)?;
+    /// let parameters = ClassParameters::read(&class)?;
+    /// let names = SecretNames { namespace: "shop", claim: "data", ..SecretNames::default() };
+    /// let secret = |usage| parameters.secret(usage, &names).map(|found| found.unwrap().to_string());
+    /// assert_eq!(secret(SecretUse::Provisioner)?, "keys/data");
+    /// assert_eq!(secret(SecretUse::NodeStage)?, "shop/luks");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn secret(
         &self,
         usage: SecretUse,
         names: &SecretNames<'_>,
     ) -> Result<Option<SecretReference>, RequestError> {
-        let Some(template) = self.secrets.get(&usage) else {
-            return Ok(None);
-        };
-        template.fill(usage, names).map(Some)
+        self.secrets.fill(usage, names)
+    }
+}
+
+/// The secrets that a class names. What else stands in its parameters does not
+/// matter, so that a volume can be deleted whatever became of them.
+// By use; the one for every use under `None`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct ClassSecrets(BTreeMap<Option<SecretUse>, SecretTemplate>);
+
+impl ClassSecrets {
+    pub(super) fn read(class: &StorageClass) -> Result<Self, RequestError> {
+        let mut names = BTreeMap::new();
+        let mut namespaces = BTreeMap::new();
+        for (key, value) in class.parameters.iter().flatten() {
+            match reserved(key) {
+                Ok(Some(Reserved::SecretName(usage))) => {
+                    names.insert(usage, value);
+                }
+                Ok(Some(Reserved::SecretNamespace(usage))) => {
+                    namespaces.insert(usage, value);
+                }
+                _ => {}
+            }
+        }
+        let mut secrets = BTreeMap::new();
+        for (usage, name) in names {
+            let namespace = namespaces.remove(&usage);
+            let namespace = namespace.ok_or(RequestError::SecretIncomplete { usage })?;
+            let template = SecretTemplate {
+                name: name.clone(),
+                namespace: namespace.clone(),
+            };
+            secrets.insert(usage, template);
+        }
+        match namespaces.into_keys().next() {
+            Some(usage) => Err(RequestError::SecretIncomplete { usage }),
+            None => Ok(ClassSecrets(secrets)),
+        }
+    }
+
+    pub(super) fn fill(
+        &self,
+        usage: SecretUse,
+        names: &SecretNames<'_>,
+    ) -> Result<Option<SecretReference>, RequestError> {
+        let template = self.0.get(&Some(usage)).or_else(|| self.0.get(&None));
+        template
+            .map(|template| template.fill(usage, names))
+            .transpose()
     }
 }
 
 enum Reserved {
     FsType,
-    SecretName(SecretUse),
-    SecretNamespace(SecretUse),
+    /// Of the secret for every use, if there is no use.
+    SecretName(Option<SecretUse>),
+    SecretNamespace(Option<SecretUse>),
 }
 
 /// What a key is reserved for, if it is; an error if there is no such key.
@@ -208,11 +260,17 @@ fn reserved(key: &str) -> Result<Option<Reserved>, ()> {
     };
     let of = |usage: &str| {
         let mut all = SecretUse::ALL.into_iter();
-        all.find(|known| known.as_str() == usage).ok_or(())
+        all.find(|known| known.as_str() == usage)
+            .map(Some)
+            .ok_or(())
     };
-    if key == "fstype" {
-        Ok(Some(Reserved::FsType))
-    } else if let Some(usage) = key.strip_suffix("-secret-name") {
+    match key {
+        "fstype" => return Ok(Some(Reserved::FsType)),
+        "secret-name" => return Ok(Some(Reserved::SecretName(None))),
+        "secret-namespace" => return Ok(Some(Reserved::SecretNamespace(None))),
+        _ => {}
+    }
+    if let Some(usage) = key.strip_suffix("-secret-name") {
         Ok(Some(Reserved::SecretName(of(usage)?)))
     } else if let Some(usage) = key.strip_suffix("-secret-namespace") {
         Ok(Some(Reserved::SecretNamespace(of(usage)?)))
@@ -239,8 +297,36 @@ mod tests {
             assert!(parameters.for_driver().is_empty());
             let found = parameters.secret(usage, &SecretNames::default()).unwrap();
             assert_eq!(found.unwrap().to_string(), "n/s");
-            let alone = read(json!({&key: "s"}));
-            assert_eq!(alone, Err(RequestError::SecretIncomplete { usage }));
+            let usage = Some(usage);
+            for key in [key.clone(), format!("{key}space")] {
+                let alone = read(json!({key: "s"}));
+                assert_eq!(alone, Err(RequestError::SecretIncomplete { usage }));
+            }
+        }
+    }
+
+    #[test]
+    fn the_secret_for_every_use_serves_where_a_use_has_none_of_its_own() {
+        let key = |key: &str| format!("{RESERVED_PREFIX}{key}");
+        let parameters = read(
+            json!({key("secret-name"): "all", key("secret-namespace"): "n",
+            key("node-publish-secret-name"): "own", key("node-publish-secret-namespace"): "m"}),
+        )
+        .unwrap();
+        assert!(parameters.for_driver().is_empty());
+        for usage in SecretUse::ALL {
+            let found = parameters.secret(usage, &SecretNames::default()).unwrap();
+            let expected = match usage {
+                SecretUse::NodePublish => "m/own",
+                _ => "n/all",
+            };
+            assert_eq!(found.unwrap().to_string(), expected);
+        }
+        for alone in ["secret-name", "secret-namespace"] {
+            assert_eq!(
+                read(json!({key(alone): "s"})).unwrap_err().to_string(),
+                "the class's default secret needs both a name and a namespace"
+            );
         }
     }
 

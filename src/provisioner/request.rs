@@ -7,8 +7,9 @@ use super::csi::{
     VolumeCapability, VolumeContentSource,
 };
 use super::source::volume_to_copy;
+use super::volume_names::can_be_named;
 use super::{
-    ClassParameters, Config, CreateVolume, DataSource, RequestError, TopologyQuery,
+    ClassParameters, Config, CreateVolume, DataSource, RequestError, SecretUse, TopologyQuery,
     topology_requirement,
 };
 use crate::api::{AccessMode, PersistentVolumeClaim, VolumeMode};
@@ -55,8 +56,9 @@ impl CreateVolume {
     ///   they are; translating them is the embedder's.
     ///
     /// # Errors
-    /// What of the claim, its class or the cluster stands against it. Answer
-    /// the operation with [`refused`](Self::refused).
+    /// What of the claim, its class or the cluster stands against it, names of
+    /// secrets that cannot be filled in among it, so that no volume is made whose
+    /// object could not be. Answer the operation with [`refused`](Self::refused).
     ///
     /// # Cost
     /// That of the topology; otherwise in proportion to claim and class.
@@ -70,10 +72,15 @@ impl CreateVolume {
         if claim.metadata.uid().is_empty() {
             return Err(RequestError::NoUid);
         }
+        if !can_be_named(self.volume_name()) {
+            let name = self.volume_name().to_owned();
+            return Err(RequestError::VolumeName { name });
+        }
         if claim.spec.selector.is_some() {
             return Err(RequestError::Selector);
         }
         let parameters = ClassParameters::read(class)?;
+        self.check_secrets(&parameters)?;
         let access_type = self.access_type(config, &parameters)?;
         let mut for_driver = parameters.for_driver().clone();
         if config.tells_names {
@@ -98,6 +105,17 @@ impl CreateVolume {
             accessibility_requirements: self.topology(config, view)?,
             mutable_parameters: self.attributes(config, inputs)?,
         })
+    }
+
+    /// Every secret that will be sent or noted can be named: once there is a
+    /// volume it is too late to find that it cannot.
+    fn check_secrets(&self, parameters: &ClassParameters) -> Result<(), RequestError> {
+        for usage in SecretUse::ALL {
+            if usage == SecretUse::Provisioner || usage.volume_field().is_some() {
+                self.secret(parameters, usage)?;
+            }
+        }
+        Ok(())
     }
 
     fn access_type(

@@ -1,6 +1,6 @@
 //! Why a driver cannot be asked for a volume.
 
-use super::{SecretProblem, SecretUse, TopologyError};
+use super::{RESERVED_PREFIX, SecretProblem, SecretUse, TopologyError};
 use crate::api::ClaimKey;
 use crate::quantity::Quantity;
 
@@ -12,6 +12,13 @@ pub enum RequestError {
     /// The claim has no uid, from which the volume's name would be made.
     #[error("the claim has no uid")]
     NoUid,
+    /// The claim's uid makes a name that no volume can have, or that is longer
+    /// than the CSI specification allows.
+    #[error("no volume can have the name `{name}`")]
+    VolumeName {
+        /// The name.
+        name: String,
+    },
     /// The claim has a selector, if only an empty one: a new volume has no
     /// labels to select. The text is upstream's.
     #[error("claim Selector is not supported")]
@@ -39,8 +46,12 @@ pub enum RequestError {
         /// What is asked for.
         asked: Quantity,
     },
-    /// The class has a reserved parameter that there is not.
-    #[error("the class's parameter `{key}` is not one of the reserved that there are")]
+    /// The class has a reserved parameter that there is not. The text is
+    /// upstream's.
+    #[error(
+        "failed to strip CSI Parameters of prefixed keys: found unknown parameter key {key:?} \
+         with reserved namespace {RESERVED_PREFIX}"
+    )]
     UnknownReservedKey {
         /// Its key.
         key: String,
@@ -52,10 +63,13 @@ pub enum RequestError {
         these: [String; 2],
     },
     /// The class names a secret without its namespace, or the other way round.
-    #[error("the class's {} secret needs both a name and a namespace", usage.as_str())]
+    #[error(
+        "the class's {} secret needs both a name and a namespace",
+        usage.map_or("default", SecretUse::as_str)
+    )]
     SecretIncomplete {
-        /// Which secret.
-        usage: SecretUse,
+        /// Which secret; `None` for the one for every use.
+        usage: Option<SecretUse>,
     },
     /// The class's name for a secret cannot be filled in.
     #[error("the class's {} secret: {part} `{template}`: {problem}", usage.as_str())]
@@ -117,6 +131,7 @@ impl RequestError {
     pub fn code(&self) -> &'static str {
         match self {
             RequestError::NoUid => "no-uid",
+            RequestError::VolumeName { .. } => "volume-name",
             RequestError::Selector => "selector",
             RequestError::NoAccessMode | RequestError::AccessMode { .. } => "access-mode",
             RequestError::VolumeMode { .. } => "volume-mode",

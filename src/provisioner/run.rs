@@ -192,6 +192,10 @@ pub fn run_claim<V: ProvisioningView + ?Sized>(
                     | Err(message) => next.failed(&message),
                 }
             }
+            ClaimNext::ReadVolume(next) => match server.read_volume(next.name()) {
+                Ok(volume) => next.answer(volume.as_ref()),
+                Err(error) => next.failed(&error.message),
+            },
         };
     }
 }
@@ -204,7 +208,7 @@ fn create<V: ProvisioningView + ?Sized>(
 ) -> Plan<ClaimNext> {
     let inputs = match inputs(driver, &operation) {
         Ok(inputs) => inputs,
-        Err(message) => return operation.failed(&message, CallState::Finished),
+        Err(message) => return operation.failed(&message, CallState::NoChange),
     };
     let request = operation
         .request(config, view, &inputs)
@@ -213,12 +217,13 @@ fn create<V: ProvisioningView + ?Sized>(
         Ok(asked) => asked,
         Err(error) => return operation.refused(&error),
     };
+    let asked = request.clone();
     match read_secret(driver, secret) {
         Ok(secrets) => request.secrets = secrets,
         Err(message) => return operation.failed(&message, CallState::NoChange),
     }
     match driver.create_volume(request) {
-        CreateAnswer::Created(volume) => operation.created(config, &volume),
+        CreateAnswer::Created(volume) => operation.created(config, &asked, &volume),
         CreateAnswer::Ignored(reason) => operation.ignored(&reason),
         CreateAnswer::Infeasible(message) => operation.infeasible(&message),
         CreateAnswer::Failed { message, state } => operation.failed(&message, state),
@@ -256,7 +261,8 @@ fn read_secret(
 /// Syncs a volume to the end: carries out its plans, and answers what it waits
 /// for from the driver and the API server.
 ///
-/// The view serves for the secret of a volume that has none noted.
+/// The view serves for the secret of a volume that has none noted. If the secret
+/// cannot be read, the driver is asked without it, as upstream does.
 pub fn run_volume<'a, V: ProvisioningView + ?Sized>(
     config: &Config,
     view: &V,
@@ -302,9 +308,10 @@ fn delete<V: ProvisioningView + ?Sized>(
         .request()
         .and_then(|request| Ok((request, operation.provisioner_secret(view)?)))
         .map_err(|error| error.to_string())
-        .and_then(|(request, secret)| {
-            let secrets = read_secret(driver, secret)?;
-            Ok(csi::DeleteVolumeRequest { secrets, ..request })
+        .map(|(request, secret)| {
+            // The secret may be gone with its namespace; the volume is to go too.
+            let secrets = read_secret(driver, secret).unwrap_or_default();
+            csi::DeleteVolumeRequest { secrets, ..request }
         });
     match request.map(|request| driver.delete_volume(request)) {
         Ok(DeleteAnswer::Deleted) => operation.deleted(),

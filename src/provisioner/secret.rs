@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::object_name::is_object_name;
 use super::{RequestError, SecretUse};
 use crate::api::ObjectMeta;
 
@@ -109,18 +110,7 @@ fn filled<'a>(
 
 /// The text, if an object can have it as its name.
 fn valid(text: String, longest: usize, may_have_dots: bool) -> Result<String, SecretProblem> {
-    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let is_label = |label: &str| {
-        let bytes = label.as_bytes();
-        bytes.iter().all(|&byte| is_plain(byte) || byte == b'-')
-            && bytes.first().copied().is_some_and(is_plain)
-            && bytes.last().copied().is_some_and(is_plain)
-    };
-    let is_valid = match may_have_dots {
-        true => text.split('.').all(is_label),
-        false => is_label(&text),
-    };
-    match is_valid && text.len() <= longest {
+    match is_object_name(&text, longest, may_have_dots) {
         true => Ok(text),
         false => Err(SecretProblem::NotAName { text }),
     }

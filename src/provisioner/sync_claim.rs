@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::claim::class_to_provision;
+use super::next::other_holder;
 use super::{
     ClaimEnd, ClaimNext, ClaimOutcome, Config, CreateVolume, NotNow, Progress, ProvisionError,
 };
@@ -28,9 +29,10 @@ use crate::view::{ClusterView, Held};
 ///
 /// # Differences
 /// - The volume that is looked for has the name that [`Config::volume_names`]
-///   gives; upstream's library always looks for `pvc-UID`.
+///   gives; upstream's library looks for `pvc-UID`, unless it is told another.
 /// - A volume that has the name by a shortened uid and belongs to another claim
-///   is an error: [`ProvisionError::NameTaken`].
+///   is an error, [`ProvisionError::NameTaken`], whether it is known or found
+///   when the object is to be created; upstream takes it for the claim's own.
 /// - Creating the volume object is tried once; if it fails, the claim stays in
 ///   progress and the next sync asks the driver again, which gives the same
 ///   volume. Upstream tries to create the object again by itself.
@@ -64,7 +66,7 @@ use crate::view::{ClusterView, Held};
 ///
 /// // The driver answers; the volume is created.
 /// let volume = csi::Volume { volume_id: "h-1".into(), ..csi::Volume::default() };
-/// let plan = operation.created(&config, &volume);
+/// let plan = operation.created(&config, &request, &volume);
 /// assert!(plan.has_writes() && matches!(plan.verdict, ClaimNext::Over(_)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -120,16 +122,11 @@ fn known(
     claim: &PersistentVolumeClaim,
     volume: &PersistentVolume,
 ) -> Result<ClaimOutcome, ProvisionError> {
-    let is_shortened = config.volume_names.uid_length.is_some();
-    let holder = volume.claim_ref().filter(|holder| {
-        is_shortened && !holder.uid().is_empty() && holder.uid() != claim.metadata.uid()
-    });
-    let volume = volume.name().to_owned();
-    match holder {
-        None => Ok(ClaimOutcome::VolumeKnown { volume }),
-        Some(holder) => Err(ProvisionError::NameTaken {
-            volume,
-            holder: holder.key(),
+    let is_shortened = config.volume_names.uid_length().is_some();
+    match other_holder(volume, claim.metadata.uid()) {
+        Some(error) if is_shortened => Err(error),
+        _ => Ok(ClaimOutcome::VolumeKnown {
+            volume: volume.name().to_owned(),
         }),
     }
 }

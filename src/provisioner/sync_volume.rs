@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use super::parameters::ClassSecrets;
 use super::volume::{check_deletable, check_ours, finalizer_edit};
 use super::{
-    ClassParameters, Config, Kept, NotOurs, ProvisionError, RequestError, SecretNames,
-    SecretReference, SecretUse, csi,
+    Config, Kept, NotOurs, ProvisionError, RequestError, SecretNames, SecretReference, SecretUse,
+    csi,
 };
 use crate::api::{PersistentVolume, names};
 use crate::binding::{Edit, without_finalizer};
@@ -222,10 +223,15 @@ impl DeleteVolume {
     }
 
     /// The secret to be added to the request: the one noted on the volume, or
-    /// else the one that its class names, if there still is such a class.
+    /// else the one that its class names, if there still is such a class. A name
+    /// with `${pvc.annotations['KEY']}` cannot be filled in from the class, as
+    /// the claim is gone; that is what the note is for.
+    ///
+    /// If the secret is not there any more, the driver is asked without it: its
+    /// namespace may be gone with the claim.
     ///
     /// # Errors
-    /// What is wrong with the class's parameters.
+    /// What is wrong with the class's names for the secret.
     pub fn provisioner_secret<V: ClusterView + ?Sized>(
         &self,
         view: &V,
@@ -250,7 +256,7 @@ impl DeleteVolume {
             claim: claim.map(|claim| claim.name()).unwrap_or_default(),
             annotations: None,
         };
-        ClassParameters::read(&class)?.secret(SecretUse::Provisioner, &names)
+        ClassSecrets::read(&class)?.fill(SecretUse::Provisioner, &names)
     }
 }
 

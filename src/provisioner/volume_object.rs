@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::request::{fs_type, requested_bytes};
+use super::request::fs_type;
 use super::{ClassParameters, Config, CreateVolume, RequestError, SecretUse, csi};
 use crate::api::{
     AccessMode, CsiVolumeSource, NodeSelector, NodeSelectorOperator, NodeSelectorRequirement,
@@ -23,6 +23,18 @@ pub enum AnswerError {
         /// How many were asked for.
         asked: i64,
     },
+    /// The claim was to be filled, and the driver does not say that it is. The
+    /// text is upstream's.
+    #[error("volume content source missing")]
+    NoContentSource,
+    /// The volume was filled with something else.
+    #[error("volume content source is {has}, not {asked}")]
+    OtherContentSource {
+        /// With what.
+        has: csi::VolumeContentSource,
+        /// What was asked for.
+        asked: csi::VolumeContentSource,
+    },
     /// The volume has no name by which the driver would know it again.
     #[error("the driver made a volume without a volume_id")]
     NoVolumeId,
@@ -36,16 +48,19 @@ pub enum AnswerError {
 pub(super) fn volume_object(
     config: &Config,
     operation: &CreateVolume,
+    asked: &csi::CreateVolumeRequest,
     made: &csi::Volume,
 ) -> Result<PersistentVolume, AnswerError> {
     if made.volume_id.is_empty() {
         return Err(AnswerError::NoVolumeId);
     }
+    let capacity = capacity(asked, made)?;
+    check_content_source(asked, made)?;
     let (claim, class) = (operation.claim(), operation.class());
     let parameters = ClassParameters::read(class)?;
     let mut volume = PersistentVolume {
         spec: PersistentVolumeSpec {
-            capacity: Some(ResourceList::of_storage(capacity(operation, made)?)),
+            capacity: Some(ResourceList::of_storage(capacity)),
             access_modes: claim.spec.access_modes.clone(),
             volume_mode: claim.spec.volume_mode.clone(),
             volume_attributes_class_name: claim.spec.volume_attributes_class_name.clone(),
@@ -69,8 +84,10 @@ pub(super) fn volume_object(
 }
 
 /// As the driver says, or as asked for if it says nothing.
-fn capacity(operation: &CreateVolume, made: &csi::Volume) -> Result<Quantity, AnswerError> {
-    let asked = requested_bytes(operation.claim())?;
+fn capacity(asked: &csi::CreateVolumeRequest, made: &csi::Volume) -> Result<Quantity, AnswerError> {
+    let asked = asked
+        .capacity_range
+        .map_or(0, |range| range.required_bytes.max(0));
     let has = match made.capacity_bytes {
         0 => asked,
         has => has,
@@ -78,6 +95,22 @@ fn capacity(operation: &CreateVolume, made: &csi::Volume) -> Result<Quantity, An
     match u64::try_from(has) {
         Ok(bytes) if has >= asked => Ok(Quantity::from_bytes(bytes)),
         _ => Err(AnswerError::TooSmall { has, asked }),
+    }
+}
+
+/// A volume that was to be filled must be said to be, with that.
+fn check_content_source(
+    asked: &csi::CreateVolumeRequest,
+    made: &csi::Volume,
+) -> Result<(), AnswerError> {
+    match (&asked.volume_content_source, &made.content_source) {
+        (None, _) => Ok(()),
+        (Some(_), None) => Err(AnswerError::NoContentSource),
+        (Some(asked), Some(has)) if asked == has => Ok(()),
+        (Some(asked), Some(has)) => Err(AnswerError::OtherContentSource {
+            has: has.clone(),
+            asked: asked.clone(),
+        }),
     }
 }
 
@@ -103,8 +136,9 @@ fn source(
     }
     let mut context = made.volume_context.clone();
     if let Some(identity) = &config.identity {
-        let key = "storage.kubernetes.io/csiProvisionerIdentity";
-        context.insert(key.to_owned(), identity.clone());
+        let key = "storage.kubernetes.io/csiProvisionerIdentity".to_owned();
+        // What the driver says goes first, as upstream has it.
+        context.entry(key).or_insert_with(|| identity.clone());
     }
     if !context.is_empty() {
         fields.insert("volumeAttributes", json!(context));

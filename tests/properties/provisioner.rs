@@ -12,8 +12,8 @@ use pvbind::api::{
 use pvbind::plan::{Step, Write};
 use pvbind::provisioner::{
     CallState, ClaimNext, Config, CreateVolume, RequestInputs, TopologyConfig, TopologyQuery,
-    VolumeNext, VolumeOutcome, continue_claim, csi, sync_claim, sync_volume, topology_requirement,
-    topology_requirement_plain,
+    VolumeNames, VolumeNext, VolumeOutcome, continue_claim, csi, sync_claim, sync_volume,
+    topology_requirement, topology_requirement_plain,
 };
 use pvbind::view::Snapshot;
 use serde_json::{Value, json};
@@ -185,7 +185,7 @@ fn claim() -> impl Strategy<Value = Value> {
 fn config() -> impl Strategy<Value = Config> {
     (
         prop::option::of((any::<bool>(), any::<bool>())),
-        prop::option::of(0..40_usize),
+        prop::option::of(1..40_usize),
         any::<bool>(),
     )
         .prop_map(|(topology, uid_length, adds_finalizer)| {
@@ -196,7 +196,7 @@ fn config() -> impl Strategy<Value = Config> {
                 topology.is_immediate = is_immediate;
                 topology
             });
-            config.volume_names.uid_length = uid_length;
+            config.volume_names = VolumeNames::new("pvc", uid_length).unwrap();
             config.adds_finalizer = adds_finalizer;
             config.additional_names = vec!["kubernetes.io/old".to_owned()];
             config

@@ -238,8 +238,10 @@ fn a_claim_that_is_deleted_while_the_driver_works_leaves_nothing_behind() {
                 let cache = std::mem::take(&mut world.snapshot);
                 sidecar.sync_claim(&mut world, &cache, &Arc::new(claim));
             }
-            let is_in_background =
-                matches!(fault, Fault::Lost | Fault::Fails(CallState::InBackground));
+            let is_in_background = matches!(
+                fault,
+                Fault::Lost | Fault::Fails(CallState::InBackground) | Fault::TooSmall
+            );
             assert_eq!(
                 sidecar.ledger.in_progress().len() == 1,
                 is_in_background,

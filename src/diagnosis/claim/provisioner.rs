@@ -274,8 +274,9 @@ mod tests {
         assert_eq!(found.main().code(), Code::ClaimRequestRefused);
         assert_eq!(
             found.main().to_string(),
-            "asks for what provisioner `disk.csi` refuses: the class's parameter \
-             `csi.storage.k8s.io/fs-type` is not one of the reserved that there are"
+            "asks for what provisioner `disk.csi` refuses: failed to strip CSI Parameters of \
+             prefixed keys: found unknown parameter key \"csi.storage.k8s.io/fs-type\" with \
+             reserved namespace csi.storage.k8s.io/"
         );
         let modes = json!({"spec": {"accessModes": ["ReadNever"]}});
         let found = diagnose(json!({}), &modes);

@@ -1,5 +1,8 @@
 //! The whole of a claim's sync: request, answers, object.
 
+mod answer;
+mod run;
+
 use std::sync::Arc;
 
 use super::*;
@@ -48,6 +51,18 @@ fn request(config: &Config, class_fields: Value, claim_spec: Value) -> Result<Va
     let operation = operation(config, &view, &claim(claim_spec));
     let request = operation.request(config, &view, &RequestInputs::default())?;
     Ok(json!(request))
+}
+
+/// What the driver answers to this.
+fn answered(
+    config: &Config,
+    view: &Snapshot,
+    operation: CreateVolume,
+    made: &csi::Volume,
+) -> Plan<ClaimNext> {
+    let inputs = RequestInputs::default();
+    let request = operation.request(config, view, &inputs).unwrap();
+    operation.created(config, &request, made)
 }
 
 fn made(volume: Value) -> csi::Volume {
@@ -175,6 +190,37 @@ fn what_cannot_be_asked_for_is_refused_with_the_reason() {
 }
 
 #[test]
+fn a_uid_that_no_name_can_hold_is_refused_before_the_driver_is_asked() {
+    let config = Config::new("disk.csi");
+    let view = view(&class(json!({})));
+    let refused = |uid: &str| {
+        let mut claim = PersistentVolumeClaim::clone(&claim(json!({})));
+        claim.metadata.uid = Some(uid.to_owned());
+        let operation = operation(&config, &view, &Arc::new(claim));
+        let asked = operation.request(&config, &view, &RequestInputs::default());
+        asked.err().map(|error| error.code())
+    };
+    assert_eq!(refused(""), Some("no-uid"));
+    // With `pvc-` before it as long as a name may be.
+    let longest = "a".repeat(124);
+    let longer = [&longest, "a"].concat();
+    for uid in [
+        "A",
+        "a b",
+        "a\u{7}",
+        "-",
+        "a-",
+        &longer,
+        &"a".repeat(1_000_000),
+    ] {
+        assert_eq!(refused(uid), Some("volume-name"));
+    }
+    for uid in ["u-1", "1b4e28ba-2fa1-11d2-883f-0016d3cca427", &longest] {
+        assert_eq!(refused(uid), None);
+    }
+}
+
+#[test]
 fn a_refused_request_fails_the_claim_and_a_populators_is_left_alone() {
     let config = Config::new("disk.csi");
     let view = view(&class(json!({})));
@@ -244,12 +290,21 @@ fn the_object_is_made_of_the_answer_the_claim_and_the_class() {
         "csi.storage.k8s.io/node-stage-secret-namespace": "${pvc.namespace}"}}),
     );
     let claim = claim(json!({"accessModes": ["ReadOnlyMany"], "volumeMode": "Filesystem"}));
-    let operation = operation(&config, &view(&class), &claim);
+    let mut view = view(&class);
+    view.extend(
+        read_objects(
+            r#"{"kind": "Node", "metadata": {"name": "n", "labels": {"zone": "a"}}}
+            {"kind": "CSINode", "metadata": {"name": "n"}, "spec": {"drivers": [
+                {"name": "disk.csi", "nodeID": "n", "topologyKeys": ["zone"]}]}}"#,
+        )
+        .unwrap(),
+    );
+    let operation = operation(&config, &view, &claim);
     let answer = made(
         json!({"capacity_bytes": 6442450944_i64, "volume_context": {"iops": "9"},
         "accessible_topology": [{"segments": {"zone": "a", "rack": "1"}}, {"segments": {}}]}),
     );
-    let volume = created(&operation.created(&config, &answer));
+    let volume = created(&answered(&config, &view, operation, &answer));
     assert_eq!(
         volume,
         json!({
@@ -281,7 +336,7 @@ fn a_driver_that_is_told_no_topology_makes_no_affinity_and_silence_means_the_siz
     let view = view(&class(json!({})));
     let operation = operation(&config, &view, &claim(json!({})));
     let answer = made(json!({"accessible_topology": [{"segments": {"zone": "a"}}]}));
-    let volume = created(&operation.created(&config, &answer));
+    let volume = created(&answered(&config, &view, operation, &answer));
     assert_eq!(volume["spec"]["nodeAffinity"], Value::Null);
     assert_eq!(volume["spec"]["capacity"]["storage"], "5Gi");
     assert_eq!(volume["spec"]["persistentVolumeReclaimPolicy"], "Delete");
@@ -293,7 +348,7 @@ fn a_volume_that_is_too_small_is_deleted_again() {
     let view = view(&class(json!({})));
     let operation = operation(&config, &view, &claim(json!({})));
     let answer = made(json!({"capacity_bytes": 5}));
-    let plan = operation.created(&config, &answer);
+    let plan = answered(&config, &view, operation, &answer);
     assert!(plan.is_empty());
     let ClaimNext::CleanUp(clean_up) = plan.verdict else {
         panic!("nothing to clean up");
@@ -302,12 +357,12 @@ fn a_volume_that_is_too_small_is_deleted_again() {
     let message = "created volume capacity 5 less than requested capacity 5368709120";
     let deleted = end(clean_up.clone().deleted());
     assert_eq!(deleted.outcome.unwrap_err().to_string(), message);
-    assert_eq!(deleted.progress, Progress::Finished);
+    assert_eq!(deleted.progress, Progress::InBackground);
     let orphaned = end(clean_up.failed("down"));
     let told = orphaned.outcome.unwrap_err().to_string();
     assert_eq!(
         told,
-        format!("{message}. Cleanup of volume h-1 failed, volume is orphaned: down")
+        format!("{message}. Cleanup of volume pvc-u-1 failed, volume is orphaned: down")
     );
     assert_eq!(orphaned.progress, Progress::InBackground);
 }
@@ -315,7 +370,7 @@ fn a_volume_that_is_too_small_is_deleted_again() {
 #[test]
 fn a_shortened_name_that_is_another_claims_is_not_taken_for_ones_own() {
     let mut config = Config::new("disk.csi");
-    config.volume_names.uid_length = Some(1);
+    config.volume_names = VolumeNames::new("pvc", Some(1)).unwrap();
     let mut view = view(&class(json!({})));
     let other = r#"{"kind": "PersistentVolume", "metadata": {"name": "pvc-u"}, "spec": {
         "claimRef": {"namespace": "shop", "name": "other", "uid": "u-2"}}}"#;
