@@ -45,6 +45,9 @@ pub enum ProvisionError {
 pub(super) const INFEASIBLE: &str =
     "Volume provisioning failed with infeasible error. Retries will be delayed. ";
 
+/// What the event of a claim for a raw device ends with, after the driver's name.
+pub(crate) const NO_BLOCK_SUPPORT: &str = " does not support block volume provisioning";
+
 impl ProvisionError {
     /// The error that an event with the reason ProvisioningFailed tells of, for
     /// those who have only events: infeasible or failed.

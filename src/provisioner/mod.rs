@@ -49,6 +49,7 @@ mod claim;
 pub use claim::{NotNow, check_claim};
 
 mod error;
+pub(crate) use error::NO_BLOCK_SUPPORT;
 pub use error::ProvisionError;
 
 mod sync_claim;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::claim::class_to_provision;
+use super::error::NO_BLOCK_SUPPORT;
 use super::next::other_holder;
 use super::{
     ClaimEnd, ClaimNext, ClaimOutcome, Config, CreateVolume, NotNow, Progress, ProvisionError,
@@ -91,7 +92,7 @@ pub fn sync_claim<'a, V: ClusterView + ?Sized>(
     }
     if *claim.volume_mode() == VolumeMode::Block && !config.supports_block {
         let driver = &config.driver;
-        let message = format!("{driver} does not support block volume provisioning");
+        let message = format!("{driver}{NO_BLOCK_SUPPORT}");
         let event = Event::on_claim(&claim, EventReason::ProvisioningFailed, message);
         return Plan {
             steps: vec![Step::Event(event)],

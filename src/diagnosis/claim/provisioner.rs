@@ -6,11 +6,11 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::Examination;
-use crate::api::{PersistentVolumeClaim, names};
+use crate::api::{PersistentVolumeClaim, VolumeMode, names};
 use crate::diagnosis::{ClaimFacts, Finding, Kind, ObjectName, Patch, Remedy};
 use crate::provisioner::{
-    ClaimNext, Config, DataSource, ProvisionError, RequestError, RequestInputs, TopologyConfig,
-    TopologyError, csi, sync_claim,
+    ClaimNext, Config, DataSource, NO_BLOCK_SUPPORT, ProvisionError, RequestError, RequestInputs,
+    TopologyConfig, TopologyError, csi, sync_claim,
 };
 use crate::view::DiagnosticView;
 
@@ -60,26 +60,39 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 };
                 Some(facts.into())
             }
-            RequestError::Topology(error) => self.topology_mismatch(provisioner, error),
+            RequestError::Topology(mismatch) if !self.selected_node().is_empty() => {
+                self.topology_mismatch(provisioner, mismatch)
+            }
+            RequestError::Topology(_) if !(known.nodes && known.csi_nodes) => None,
             error => {
-                let facts = ClaimFacts::RequestRefused {
-                    provisioner: provisioner.to_owned(),
-                    reason: error.code().to_owned(),
-                    message: error.to_string(),
-                };
-                Some(Finding::from(facts).with(self.ask_again(error)))
+                let (reason, message) = (error.code(), error.to_string());
+                let finding = request_refused(provisioner, reason, message);
+                Some(finding.with(self.ask_again(error)))
             }
         }
     }
 
+    fn selected_node(&self) -> &str {
+        let selected = self.claim.metadata.annotation(names::SELECTED_NODE);
+        selected.unwrap_or_default()
+    }
+
     /// Neither claims nor classes can be changed in this.
     fn ask_again(&self, error: &RequestError) -> Remedy {
+        if let RequestError::Topology(TopologyError::KeysOnNoNode { keys }) = error {
+            let keys = keys.join("`, `");
+            return Remedy::new(
+                format!("see whether any node has the driver's labels `{keys}`"),
+                "the driver says which labels it goes by, in the CSINodes",
+            );
+        }
         let is_class = matches!(
             error,
             RequestError::UnknownReservedKey { .. }
                 | RequestError::TwoFsTypes { .. }
                 | RequestError::SecretIncomplete { .. }
                 | RequestError::SecretTemplate { .. }
+                | RequestError::Topology(TopologyError::TooManyAllowed { .. })
         );
         if is_class {
             let class = self.claim.class_name();
@@ -97,10 +110,10 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     fn topology_mismatch(&self, provisioner: &str, error: &TopologyError) -> Option<Finding> {
         let survey = self.survey;
         let metadata = &self.claim.metadata;
-        let node = metadata.annotation(names::SELECTED_NODE)?;
+        let node = self.selected_node();
         let is_known = survey.known.nodes && survey.known.csi_nodes;
         // That the node is gone is told by itself.
-        if node.is_empty() || !is_known || survey.view.node(node).is_none() {
+        if !is_known || survey.view.node(node).is_none() {
             return None;
         }
         let facts = ClaimFacts::TopologyMismatch {
@@ -130,8 +143,20 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
 
     /// What the provisioner said the last time, if it was heard.
     pub(super) fn provisioner_failed(&self, provisioner: &str) -> Option<Finding> {
+        let said = self.survey.provisioner_said(self.claim)?;
         let provisioner = provisioner.to_owned();
-        match self.survey.provisioner_said(self.claim)? {
+        match said {
+            // The provisioner does not try again after this.
+            ProvisionError::Failed { message }
+                if *self.claim.volume_mode() == VolumeMode::Block
+                    && message.ends_with(NO_BLOCK_SUPPORT) =>
+            {
+                let finding = request_refused(&provisioner, "block", message.clone());
+                Some(finding.with(Remedy::new(
+                    "delete the claim and create it again with volumeMode Filesystem",
+                    "the claim has no data yet",
+                )))
+            }
             ProvisionError::Infeasible { message } => {
                 let message = message.clone();
                 let facts = ClaimFacts::Infeasible {
@@ -177,6 +202,15 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         config.topology = has_topology.then(TopologyConfig::default);
         config
     }
+}
+
+fn request_refused(provisioner: &str, reason: &str, message: String) -> Finding {
+    ClaimFacts::RequestRefused {
+        provisioner: provisioner.to_owned(),
+        reason: reason.to_owned(),
+        message,
+    }
+    .into()
 }
 
 #[cfg(test)]
