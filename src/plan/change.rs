@@ -11,6 +11,26 @@ use super::{apply_merge_patch, merge_patch};
 use crate::api::{ObjectMeta, PersistentVolume, PersistentVolumeClaim};
 
 /// A change of an object: what it was, and what it is to be.
+///
+/// ```
+/// use std::sync::Arc;
+/// use pvbind::api::PersistentVolume;
+/// use pvbind::binding::mark_volume_available;
+/// use pvbind::plan::Change;
+/// use serde_json::json;
+/// let volume: PersistentVolume = serde_json::from_value(json!({
+///     "metadata": {"name": "pv-1", "resourceVersion": "7"}, "spec": {"nfs": {"path": "/"}}}))?;
+/// let to = mark_volume_available(&volume)?.applied_to(&volume);
+/// let change = Change { from: Arc::new(volume), to: Arc::new(to) };
+/// // A PUT sends the whole object, fields that this crate has no name for too ...
+/// assert_eq!(serde_json::to_value(&*change.to)?["spec"]["nfs"]["path"], "/");
+/// // ... and a PATCH only what is new, for the version that it was made from.
+/// assert_eq!(
+///     change.merge_patch(),
+///     json!({"metadata": {"resourceVersion": "7"}, "status": {"phase": "Available"}}),
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change<T> {
     /// The object that the change was made from.

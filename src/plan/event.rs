@@ -6,6 +6,25 @@ use crate::api::{ObjectReference, PersistentVolume, PersistentVolumeClaim};
 
 /// An event to be recorded. Reason and message are upstream's, to the letter:
 /// people and tools read them.
+///
+/// ```
+/// use pvbind::api::PersistentVolumeClaim;
+/// use pvbind::controller::{Config, sync_claim};
+/// use pvbind::plan::{EventReason, Step};
+/// use pvbind::view::Snapshot;
+/// let claim: PersistentVolumeClaim =
+///     serde_json::from_str(r#"{"metadata": {"namespace": "shop", "name": "data", "uid": "u-1"}}"#)?;
+/// let plan = sync_claim(&Config::default(), &Snapshot::new(), &claim);
+/// let Some(Step::Event(event)) = plan.steps.first() else { panic!() };
+/// assert_eq!(event.reason, EventReason::FailedBinding);
+/// assert_eq!(event.regarding.uid(), "u-1");
+/// assert_eq!(
+///     event.to_string(),
+///     "Normal FailedBinding on PersistentVolumeClaim shop/data: \
+///      no persistent volumes available for this claim and no storage class is set",
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     /// The object that it is about.
@@ -43,6 +62,18 @@ impl Event {
     }
 
     /// An event about a volume.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::plan::{Event, EventReason};
+    /// let volume: PersistentVolume = serde_json::from_str(r#"{"metadata": {"name": "pv-1"}}"#)?;
+    /// let event = Event::on_volume(&volume, EventReason::VolumeRecycled, "Volume recycled");
+    /// assert_eq!(
+    ///     event.to_string(),
+    ///     "Normal VolumeRecycled on PersistentVolume pv-1: Volume recycled"
+    /// );
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn on_volume(
         volume: &PersistentVolume,
         reason: EventReason,
@@ -52,6 +83,16 @@ impl Event {
     }
 
     /// The same event with another type than its reason usually has.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolumeClaim;
+    /// use pvbind::plan::{Event, EventReason, EventType};
+    /// let claim = PersistentVolumeClaim::default();
+    /// // Upstream writes this one reason with either type.
+    /// let event = Event::on_claim(&claim, EventReason::FailedBinding, "volume is another's");
+    /// assert_eq!(event.event_type, EventType::Normal);
+    /// assert_eq!(event.with_type(EventType::Warning).event_type, EventType::Warning);
+    /// ```
     pub fn with_type(self, event_type: EventType) -> Self {
         Event { event_type, ..self }
     }
@@ -96,6 +137,13 @@ impl fmt::Display for Event {
 }
 
 /// Whether an event is a warning. There are only these two.
+///
+/// The text is what Kubernetes writes into an Event's `type`.
+///
+/// ```
+/// use pvbind::plan::EventType;
+/// assert_eq!(EventType::Warning.to_string(), "Warning");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EventType {
     /// Things go their way.
@@ -116,6 +164,13 @@ impl fmt::Display for EventType {
 macro_rules! reasons {
     ($( $(#[$meta:meta])* $Reason:ident: $Type:ident, )*) => {
         /// Why an event was recorded. The text is the name.
+        ///
+        /// ```
+        /// use pvbind::plan::{EventReason, EventType};
+        /// let reason = EventReason::VolumeFailedDelete;
+        /// assert_eq!(reason.as_str(), "VolumeFailedDelete");
+        /// assert_eq!(reason.usual_type(), EventType::Warning);
+        /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum EventReason {

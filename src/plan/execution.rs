@@ -27,6 +27,33 @@ use crate::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
 ///
 /// Cost: that of carrying out the steps, and for each write one conversion to
 /// JSON and back for each later change of the same object.
+///
+/// ```
+/// use std::sync::Arc;
+/// use pvbind::api::{PersistentVolume, PersistentVolumeClaim, read_objects};
+/// use pvbind::controller::{Config, sync_claim};
+/// use pvbind::plan::{Execution, Step, Write, Written};
+/// use pvbind::view::{ClusterView, Snapshot};
+/// let snapshot: Snapshot = read_objects(r#"
+///     {"kind": "PersistentVolume", "metadata": {"name": "pv-1", "resourceVersion": "7"},
+///      "spec": {"capacity": {"storage": "5Gi"}}, "status": {"phase": "Available"}}
+///     {"kind": "PersistentVolumeClaim", "metadata": {"name": "data", "uid": "u-1"}}"#)?
+/// .into_iter()
+/// .collect();
+/// let plan = sync_claim(&Config::default(), &snapshot, snapshot.claim("", "data").unwrap());
+/// let mut execution = Execution::new(plan);
+///
+/// // The first write of a bind: the volume. The API server gives it version 8 ...
+/// let Some(Step::Write { write: Write::Volume(change), .. }) = execution.step() else { panic!() };
+/// let mut returned = PersistentVolume::clone(&change.to);
+/// returned.metadata.resource_version = Some("8".to_owned());
+/// execution.answer(Ok(Written::Volume(Arc::new(returned))));
+/// // ... which the second one, its status, is based on.
+/// let Some(Step::Write { write, .. }) = execution.step() else { panic!() };
+/// assert_eq!(write.subresource(), "status");
+/// assert_eq!(write.merge_patch().unwrap()["metadata"]["resourceVersion"], "8");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Execution<V = Verdict> {
     steps: VecDeque<Step>,
@@ -44,6 +71,31 @@ enum Stop {
 }
 
 /// A step that was tried.
+///
+/// ```
+/// use std::sync::Arc;
+/// use pvbind::api::PersistentVolume;
+/// use pvbind::controller::{Config, sync_volume};
+/// use pvbind::plan::{Execution, Step, Write, Written};
+/// use pvbind::view::{ClusterView, Snapshot};
+/// let volume: PersistentVolume = serde_json::from_str(r#"{"metadata": {"name": "pv-1"}}"#)?;
+/// let mut snapshot = Snapshot::new();
+/// let mut execution = Execution::new(sync_volume(&Config::default(), &snapshot, &volume, None));
+/// let Some(Step::Write { write: Write::VolumeStatus(change), .. }) = execution.step() else { panic!() };
+/// let returned = Arc::clone(&change.to); // by the API server
+/// execution.answer(Ok(Written::Volume(returned)));
+///
+/// // What came back goes into the view at once.
+/// for done in execution.finish().done {
+///     assert_eq!(done.error(), None);
+///     if let Ok(Written::Volume(volume)) = done.result {
+///         snapshot.apply(volume);
+///     }
+/// }
+/// let phase = snapshot.volume("pv-1").unwrap().status.phase.clone().unwrap();
+/// assert_eq!(phase.as_str(), "Available");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Done {
     /// The step, as it was sent.
@@ -62,6 +114,22 @@ impl Done {
 }
 
 /// What was done of a plan.
+///
+/// ```
+/// use pvbind::api::ClaimKey;
+/// use pvbind::plan::{Execution, Plan, Step, Verdict, Written};
+/// let mut plan = Plan::empty(Verdict::Settled);
+/// plan.steps.push(Step::EnqueueClaim(ClaimKey::new("shop", "data")));
+/// let mut execution = Execution::new(plan);
+/// execution.answer(Ok(Written::Nothing));
+/// let report = execution.finish();
+/// assert_eq!(report.error(), None);
+/// assert_eq!(report.writes(), 0);
+/// // What the caller has still to do:
+/// let claims: Vec<_> = report.enqueued_claims().map(ClaimKey::to_string).collect();
+/// assert_eq!(claims, ["shop/data"]);
+/// assert_eq!(report.operations().count(), 0);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub struct Report<V = Verdict> {
@@ -73,6 +141,27 @@ pub struct Report<V = Verdict> {
 }
 
 /// How carrying out a plan ended.
+///
+/// ```
+/// use pvbind::api::PersistentVolume;
+/// use pvbind::controller::{Config, sync_volume};
+/// use pvbind::plan::{ApiError, ApiErrorKind, End, Execution};
+/// use pvbind::view::Snapshot;
+/// let volume: PersistentVolume = serde_json::from_str(r#"{"metadata": {"name": "pv-1"}}"#)?;
+/// let plan = sync_volume(&Config::default(), &Snapshot::new(), &volume, None);
+///
+/// let mut execution = Execution::new(plan.clone());
+/// execution.answer(Err(ApiError {
+///     kind: ApiErrorKind::Conflict,
+///     message: "the object has been modified".to_owned(),
+/// }));
+/// let End::Stopped(failure) = execution.finish().end else { panic!() };
+/// assert_eq!(failure.to_string(), "the object has been modified");
+///
+/// // A controller that is told to stop drops what is left.
+/// assert_eq!(Execution::new(plan).finish().end, End::CutOff);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum End<V = Verdict> {
@@ -93,6 +182,13 @@ impl<V> End<V> {
     ///
     /// # Errors
     /// What ended it before.
+    ///
+    /// ```
+    /// use pvbind::plan::{End, Verdict};
+    /// assert_eq!(End::Finished(Verdict::Settled).finished(), Ok(Verdict::Settled));
+    /// let error = End::<Verdict>::CutOff.finished().unwrap_err();
+    /// assert_eq!(error.to_string(), "the plan was cut off");
+    /// ```
     pub fn finished(self) -> Result<V, SyncError> {
         match self {
             End::Finished(verdict) => Ok(verdict),
@@ -121,7 +217,7 @@ impl<V: FollowUp> Execution<V> {
 
     /// Says how the step went. For an update and a creation, give the object
     /// that the API server returned; for anything else,
-    /// [`Written::Nothing`].
+    /// [`Written::Nothing`]. Without a step left it does nothing.
     pub fn answer(&mut self, result: Result<Written, ApiError>) {
         let Some(step) = self.steps.pop_front() else {
             return;
@@ -295,6 +391,16 @@ impl<V> Report<V> {
 
 impl Report {
     /// The error that the sync ended with, if any.
+    ///
+    /// ```
+    /// use pvbind::plan::{End, Report, SyncError, Verdict};
+    /// let error = SyncError::NoBindingMode { class: "fast".to_owned() };
+    /// let report = Report { done: Vec::new(), end: End::Finished(Verdict::Retry(error)) };
+    /// assert_eq!(
+    ///     report.error().unwrap().to_string(),
+    ///     r#"VolumeBindingMode not set for StorageClass "fast""#,
+    /// );
+    /// ```
     pub fn error(&self) -> Option<SyncError> {
         match &self.end {
             End::Finished(Verdict::Retry(error)) => Some(error.clone()),

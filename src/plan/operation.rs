@@ -12,6 +12,24 @@ use crate::api::{PersistentVolume, PersistentVolumeClaim, StorageClass};
 /// [`name`](Operation::name) go on at once; a start in the meantime is left
 /// out, because the next sync starts it again if it is still needed.
 /// [`controller::begin`](crate::controller::begin) gives its first plan.
+///
+/// ```
+/// use pvbind::api::PersistentVolume;
+/// use pvbind::controller::{Config, sync_volume};
+/// use pvbind::plan::{Operation, Step};
+/// use pvbind::view::Snapshot;
+/// // Released already, so that the view is believed: its claim is gone.
+/// let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+///     "metadata": {"name": "pv-1", "uid": "u-1"}, "status": {"phase": "Released"}, "spec": {
+///         "persistentVolumeReclaimPolicy": "Delete",
+///         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-2"}}}))?;
+/// let plan = sync_volume(&Config::default(), &Snapshot::new(), &volume, None);
+/// let Some(Step::Start(operation)) = plan.steps.last() else { panic!() };
+/// assert!(matches!(operation, Operation::Delete { .. }));
+/// // By this name the embedder knows whether it is going on already.
+/// assert_eq!(operation.name(), "delete-pv-1[u-1]");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Operation {
@@ -37,6 +55,26 @@ pub enum Operation {
 }
 
 /// Who makes a volume.
+///
+/// ```
+/// use pvbind::api::{PersistentVolumeClaim, read_objects};
+/// use pvbind::controller::{Config, sync_claim};
+/// use pvbind::plan::{Operation, Provisioner, Step};
+/// use pvbind::view::Snapshot;
+/// let snapshot: Snapshot = read_objects(
+///     r#"{"kind": "StorageClass", "metadata": {"name": "old"},
+///         "provisioner": "kubernetes.io/gce-pd", "volumeBindingMode": "Immediate"}"#,
+/// )?
+/// .into_iter()
+/// .collect();
+/// let claim: PersistentVolumeClaim =
+///     serde_json::from_str(r#"{"spec": {"storageClassName": "old"}}"#)?;
+/// // A CSI driver has taken over from the in-tree plugin that the class names.
+/// let plan = sync_claim(&Config::default().with_migrated_plugins(), &snapshot, &claim);
+/// let Some(Step::Start(Operation::Provision { provisioner, .. })) = plan.steps.last() else { panic!() };
+/// assert_eq!(*provisioner, Provisioner::External("pd.csi.storage.gke.io".to_owned()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Provisioner {

@@ -11,6 +11,91 @@ use crate::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
 /// ([`Change::merge_patch`]); both hold the resourceVersion, so that the API
 /// server refuses what is based on an old version. Each update and creation
 /// returns the object as the API server then has it.
+///
+/// An API server in memory, for tests and simulations:
+///
+/// ```
+/// use std::sync::Arc;
+/// use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim, read_objects};
+/// use pvbind::controller::{Config, run_volume_sync};
+/// use pvbind::plan::{ApiError, ApiServer, Change, Event};
+/// use pvbind::view::{ClusterView, Snapshot};
+///
+/// struct Memory(Snapshot);
+///
+/// impl Memory {
+///     fn keep_volume(&mut self, volume: PersistentVolume) -> Result<PersistentVolume, ApiError> {
+///         self.0.apply(Arc::new(volume.clone()));
+///         Ok(volume)
+///     }
+///     fn keep_claim(
+///         &mut self,
+///         claim: PersistentVolumeClaim,
+///     ) -> Result<PersistentVolumeClaim, ApiError> {
+///         self.0.apply(Arc::new(claim.clone()));
+///         Ok(claim)
+///     }
+/// }
+///
+/// impl ApiServer for Memory {
+///     fn update_volume(
+///         &mut self,
+///         change: &Change<PersistentVolume>,
+///     ) -> Result<PersistentVolume, ApiError> {
+///         self.keep_volume(PersistentVolume::clone(&change.to))
+///     }
+///     fn update_claim(
+///         &mut self,
+///         change: &Change<PersistentVolumeClaim>,
+///     ) -> Result<PersistentVolumeClaim, ApiError> {
+///         self.keep_claim(PersistentVolumeClaim::clone(&change.to))
+///     }
+///     // A real one writes nothing but the status here, and nothing of it above.
+///     fn update_volume_status(
+///         &mut self,
+///         change: &Change<PersistentVolume>,
+///     ) -> Result<PersistentVolume, ApiError> {
+///         self.update_volume(change)
+///     }
+///     fn update_claim_status(
+///         &mut self,
+///         change: &Change<PersistentVolumeClaim>,
+///     ) -> Result<PersistentVolumeClaim, ApiError> {
+///         self.update_claim(change)
+///     }
+///     fn create_volume(&mut self, volume: &PersistentVolume) -> Result<PersistentVolume, ApiError> {
+///         self.keep_volume(volume.clone())
+///     }
+///     fn delete_volume(&mut self, volume: &PersistentVolume) -> Result<(), ApiError> {
+///         self.0.delete(volume);
+///         Ok(())
+///     }
+///     fn record_event(&mut self, event: &Event) {
+///         println!("{event}");
+///     }
+///     fn read_claim(&mut self, key: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> {
+///         Ok(self.0.claim(&key.namespace, &key.name).map(|claim| PersistentVolumeClaim::clone(&claim)))
+///     }
+///     fn read_volume(&mut self, name: &str) -> Result<Option<PersistentVolume>, ApiError> {
+///         Ok(self.0.volume(name).map(|volume| PersistentVolume::clone(&volume)))
+///     }
+/// }
+///
+/// // A bound volume whose claim nobody has: it is released.
+/// let cluster: Snapshot = read_objects(r#"
+///     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "status": {"phase": "Bound"},
+///      "spec": {"persistentVolumeReclaimPolicy": "Retain",
+///               "claimRef": {"namespace": "shop", "name": "data", "uid": "u-1"}}}"#)?
+/// .into_iter()
+/// .collect();
+/// let volume = cluster.find::<PersistentVolume>("", "pv-1").cloned().unwrap();
+/// let mut server = Memory(cluster);
+/// let report = run_volume_sync(&Config::default(), &Snapshot::new(), &mut server, &volume)?;
+/// assert_eq!(report.writes(), 1);
+/// let phase = server.read_volume("pv-1")?.unwrap().status.phase;
+/// assert_eq!(phase.unwrap().as_str(), "Released");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait ApiServer {
     /// Updates a volume's metadata and spec.
     ///
@@ -56,6 +141,12 @@ pub trait ApiServer {
 }
 
 /// What the API server answers instead of what was asked for.
+///
+/// ```
+/// use pvbind::plan::{ApiError, ApiErrorKind};
+/// let error = ApiError { kind: ApiErrorKind::Other, message: "timed out".to_owned() };
+/// assert_eq!(error.to_string(), "timed out");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ApiError {
@@ -66,6 +157,33 @@ pub struct ApiError {
 }
 
 /// The kinds of errors that plans tell apart.
+///
+/// # From HTTP
+/// 409 stands for two kinds, which the field `reason` of the `Status` in the
+/// body tells apart:
+///
+/// | code | `reason` | kind |
+/// | --- | --- | --- |
+/// | 409 | `AlreadyExists` | [`AlreadyExists`](Self::AlreadyExists) |
+/// | 409 | `Conflict`, or anything else | [`Conflict`](Self::Conflict) |
+/// | 404 | any | [`NotFound`](Self::NotFound) |
+/// | any other, or no answer | any | [`Other`](Self::Other) |
+///
+/// ```
+/// use pvbind::plan::ApiErrorKind;
+/// fn kind(code: u16, reason: &str) -> ApiErrorKind {
+///     match (code, reason) {
+///         (409, "AlreadyExists") => ApiErrorKind::AlreadyExists,
+///         (409, _) => ApiErrorKind::Conflict,
+///         (404, _) => ApiErrorKind::NotFound,
+///         _ => ApiErrorKind::Other,
+///     }
+/// }
+/// // Of these a plan takes one for success: the volume that it wanted created is there.
+/// assert_eq!(kind(409, "AlreadyExists"), ApiErrorKind::AlreadyExists);
+/// assert_eq!(kind(409, "Conflict"), ApiErrorKind::Conflict);
+/// assert_eq!(kind(429, "TooManyRequests"), ApiErrorKind::Other);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ApiErrorKind {
@@ -81,6 +199,22 @@ pub enum ApiErrorKind {
 }
 
 /// What a step returned.
+///
+/// ```
+/// use std::sync::Arc;
+/// use pvbind::plan::{Write, Written};
+/// /// What a client that changes nothing answers, as in a dry run.
+/// fn pretend(write: &Write) -> Written {
+///     match write {
+///         Write::Volume(change) | Write::VolumeStatus(change) => Written::Volume(Arc::clone(&change.to)),
+///         Write::Claim(change) | Write::ClaimStatus(change) => Written::Claim(Arc::clone(&change.to)),
+///         Write::CreateVolume { volume, .. } => Written::Volume(Arc::new((**volume).clone())),
+///         _ => Written::Nothing,
+///     }
+/// }
+/// # let volume = Arc::new(pvbind::api::PersistentVolume::default());
+/// # assert_eq!(pretend(&Write::DeleteVolume(volume)), Written::Nothing);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Written {
@@ -98,6 +232,40 @@ pub enum Written {
 /// the [`Report`].
 ///
 /// Cost: see [`Execution`].
+///
+/// ```
+/// use pvbind::api::*;
+/// use pvbind::controller::{Config, sync_claim};
+/// use pvbind::plan::*;
+/// use pvbind::view::Snapshot;
+/// #[derive(Default)]
+/// struct Server { events: Vec<String> }
+/// # macro_rules! echo { ($($name:ident($T:ty)),*) => {$(
+/// #     fn $name(&mut self, change: &Change<$T>) -> Result<$T, ApiError> { Ok((*change.to).clone()) }
+/// # )*} }
+/// # impl ApiServer for Server {
+/// #     echo!(update_volume(PersistentVolume), update_volume_status(PersistentVolume));
+/// #     echo!(update_claim(PersistentVolumeClaim), update_claim_status(PersistentVolumeClaim));
+/// #     fn create_volume(&mut self, volume: &PersistentVolume) -> Result<PersistentVolume, ApiError> { Ok(volume.clone()) }
+/// #     fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> { Ok(()) }
+/// #     fn record_event(&mut self, event: &Event) { self.events.push(event.to_string()); }
+/// #     fn read_claim(&mut self, _: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> { Ok(None) }
+/// #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { Ok(None) }
+/// # }
+/// // `impl ApiServer for Server`: see `ApiServer`.
+/// let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
+///     "metadata": {"namespace": "shop", "name": "data"}, "spec": {"volumeName": "pv-1"}}))?;
+/// let mut server = Server::default();
+/// let plan = sync_claim(&Config::default(), &Snapshot::new(), &claim);
+/// let report = carry_out(&mut server, plan);
+/// // The volume that the claim names is not there yet: it waits, without a word.
+/// assert_eq!(report.writes(), 1);
+/// assert_eq!(server.events, [] as [&str; 0]);
+/// let Ok(Written::Claim(claim)) = &report.done[0].result else { panic!() };
+/// assert_eq!(claim.status.phase, Some(ClaimPhase::Pending));
+/// assert_eq!(report.end, End::Finished(Verdict::Settled));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub fn carry_out<V: FollowUp>(server: &mut (impl ApiServer + ?Sized), plan: Plan<V>) -> Report<V> {
     let mut execution = Execution::new(plan);
     while let Some(step) = execution.step() {

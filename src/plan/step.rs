@@ -9,6 +9,31 @@ use super::{Change, Event, Operation};
 use crate::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
 
 /// One step of a plan.
+///
+/// ```
+/// use pvbind::api::{PersistentVolumeClaim, read_objects};
+/// use pvbind::controller::{Config, sync_claim};
+/// use pvbind::plan::Step;
+/// use pvbind::view::{ClusterView, Snapshot};
+/// let snapshot: Snapshot = read_objects(r#"
+///     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "csi.example.com",
+///      "volumeBindingMode": "WaitForFirstConsumer"}
+///     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data"},
+///      "spec": {"storageClassName": "fast"}}"#)?
+/// .into_iter()
+/// .collect();
+/// let plan = sync_claim(&Config::default(), &snapshot, snapshot.claim("shop", "data").unwrap());
+/// let told: Vec<_> = plan.steps.iter().map(|step| match step {
+///     Step::Write { write, .. } => format!("write {} {}", write.key(), write.subresource()),
+///     Step::Event(event) => format!("event {}", event.reason),
+///     Step::EnqueueClaim(key) => format!("sync claim {key}"),
+///     Step::Start(operation) => format!("start {operation}"),
+///     _ => "a step of a later version".to_owned(),
+/// })
+/// .collect();
+/// assert_eq!(told, ["event WaitForFirstConsumer", "write shop/data status"]);
+/// # Ok::<(), pvbind::api::ReadError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Step {
@@ -36,6 +61,32 @@ impl Step {
 
 /// A write to the API server. Spec and metadata are one write, the status is
 /// another.
+///
+/// ```
+/// use pvbind::api::PersistentVolume;
+/// use pvbind::controller::{Config, sync_volume};
+/// use pvbind::plan::{Step, Write};
+/// use pvbind::view::Snapshot;
+/// /// The HTTP request of a write.
+/// fn request(write: &Write) -> String {
+///     let verb = match write {
+///         Write::CreateVolume { .. } => "POST",
+///         Write::DeleteVolume(_) => "DELETE",
+///         _ => "PATCH",
+///     };
+///     let place = [write.resource(), &write.key(), write.subresource()].join("/");
+///     let body = write.merge_patch().unwrap_or_default();
+///     format!("{verb} {} {body}", place.trim_end_matches('/'))
+/// }
+/// let volume: PersistentVolume = serde_json::from_str(r#"{"metadata": {"name": "pv-1"}}"#)?;
+/// let plan = sync_volume(&Config::default(), &Snapshot::new(), &volume, None);
+/// let Some(Step::Write { write, .. }) = plan.steps.first() else { panic!() };
+/// assert_eq!(
+///     request(write),
+///     r#"PATCH persistentvolumes/pv-1/status {"status":{"phase":"Available"}}"#,
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Write {
@@ -102,6 +153,27 @@ impl Write {
 }
 
 /// What follows if a write fails.
+///
+/// [`Execution`](super::Execution) does what it says; an embedder need not look
+/// at it.
+///
+/// ```
+/// use std::sync::Arc;
+/// use pvbind::api::PersistentVolume;
+/// use pvbind::plan::*;
+/// let delete = |on_failure| Plan {
+///     steps: vec![Step::Write { write: Write::DeleteVolume(Arc::new(PersistentVolume::default())), on_failure }],
+///     verdict: Verdict::Settled,
+/// };
+/// let end = |plan| {
+///     let mut execution = Execution::new(plan);
+///     let message = "not found".to_owned();
+///     execution.answer(Err(ApiError { kind: ApiErrorKind::NotFound, message }));
+///     execution.finish().end
+/// };
+/// assert_eq!(end(delete(OnFailure::Ignore)), End::Finished(Verdict::Settled));
+/// assert!(matches!(end(delete(OnFailure::Stop(WriteContext::Plain))), End::Stopped(_)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OnFailure {
@@ -118,6 +190,8 @@ pub enum OnFailure {
 }
 
 /// What a write was for, where its failure is told with that in front.
+///
+/// [`WriteFailure`] puts it in front of what the API server said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WriteContext {
@@ -133,6 +207,19 @@ pub enum WriteContext {
 }
 
 /// A write that failed. `Display` is upstream's text.
+///
+/// ```
+/// use pvbind::plan::{WriteContext, WriteFailure};
+/// let failure = WriteFailure {
+///     context: WriteContext::DefaultClass,
+///     object: "shop/data".to_owned(),
+///     message: "timed out".to_owned(),
+/// };
+/// assert_eq!(
+///     failure.to_string(),
+///     r#"can't update PersistentVolumeClaim["shop/data"]: timed out"#,
+/// );
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{message}", Prefix(self))]
 pub struct WriteFailure {

@@ -9,6 +9,27 @@ use crate::matching::FindError;
 /// them.
 ///
 /// An empty plan costs no allocation.
+///
+/// ```
+/// use pvbind::api::{PersistentVolumeClaim, read_objects};
+/// use pvbind::controller::{Config, sync_claim};
+/// use pvbind::plan::Verdict;
+/// use pvbind::view::{ClusterView, Snapshot};
+/// let snapshot: Snapshot = read_objects(r#"
+///     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "status": {"phase": "Available"}}
+///     {"kind": "PersistentVolumeClaim", "metadata": {"name": "data", "uid": "u-1"},
+///      "spec": {"volumeName": "pv-1"}}"#)?
+/// .into_iter()
+/// .collect();
+/// let plan = sync_claim(&Config::default(), &snapshot, snapshot.claim("", "data").unwrap());
+/// // The volume says no capacity, which a bound claim's status must take over:
+/// // all that can be written before is in the plan, and the verdict says the rest.
+/// assert_eq!(plan.steps.len(), 3);
+/// assert!(plan.has_writes());
+/// let Verdict::Retry(error) = &plan.verdict else { panic!() };
+/// assert_eq!(error.to_string(), r#"PersistentVolume "pv-1" is without a storage capacity"#);
+/// # Ok::<(), pvbind::api::ReadError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "a plan does nothing until it is carried out"]
 pub struct Plan<V = Verdict> {
@@ -39,6 +60,25 @@ impl<V> Plan<V> {
 }
 
 /// Where things stand after a sync.
+///
+/// ```
+/// use std::time::Duration;
+/// use pvbind::api::ClaimKey;
+/// use pvbind::plan::Verdict;
+/// /// When a controller looks at the object again by itself.
+/// fn again(verdict: &Verdict, failures: u32) -> Option<Duration> {
+///     match verdict {
+///         Verdict::Settled => None,
+///         Verdict::Retry(_) => Some(Duration::from_secs(1 << failures.min(9))),
+///         // Not later but now, with the answer as evidence.
+///         Verdict::AskApiServer(_) => Some(Duration::ZERO),
+///         _ => Some(Duration::from_secs(15)),
+///     }
+/// }
+/// assert_eq!(again(&Verdict::Settled, 0), None);
+/// let ask = Verdict::AskApiServer(ClaimKey::new("shop", "data"));
+/// assert_eq!(again(&ask, 0), Some(Duration::ZERO));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Verdict {
@@ -53,6 +93,24 @@ pub enum Verdict {
 }
 
 /// Why a sync ends with an error. `Display` is upstream's text.
+///
+/// ```
+/// use pvbind::api::read_objects;
+/// use pvbind::controller::{Config, sync_claim};
+/// use pvbind::plan::{SyncError, Verdict};
+/// use pvbind::view::{ClusterView, Snapshot};
+/// let snapshot: Snapshot = read_objects(r#"
+///     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "csi.example.com"}
+///     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data"},
+///      "spec": {"storageClassName": "fast"}}"#)?
+/// .into_iter()
+/// .collect();
+/// let plan = sync_claim(&Config::default(), &snapshot, snapshot.claim("shop", "data").unwrap());
+/// let Verdict::Retry(error) = plan.verdict else { panic!() };
+/// assert_eq!(error, SyncError::NoBindingMode { class: "fast".to_owned() });
+/// assert_eq!(error.to_string(), r#"VolumeBindingMode not set for StorageClass "fast""#);
+/// # Ok::<(), pvbind::api::ReadError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SyncError {
@@ -107,6 +165,32 @@ pub enum SyncError {
 /// hears what the API server returned, so that later writes are based on it.
 ///
 /// All methods do nothing unless overridden.
+///
+/// An embedder implements it for a verdict of its own, to know what came of a
+/// plan that it wrote:
+///
+/// ```
+/// use std::sync::Arc;
+/// use pvbind::api::PersistentVolume;
+/// use pvbind::plan::{Change, Execution, FollowUp, OnFailure, Plan, Step, Write, WriteContext, Written};
+/// #[derive(Default)]
+/// struct Newest(Option<String>);
+/// impl FollowUp for Newest {
+///     fn volume_written(&mut self, volume: &PersistentVolume) {
+///         self.0 = Some(volume.metadata.resource_version().to_owned());
+///     }
+/// }
+/// let volume = |version: &str| -> Arc<PersistentVolume> {
+///     let metadata = serde_json::json!({"name": "pv-1", "resourceVersion": version});
+///     serde_json::from_value(serde_json::json!({"metadata": metadata})).map(Arc::new).unwrap()
+/// };
+/// let write = Write::Volume(Change { from: volume("7"), to: volume("7") });
+/// let step = Step::Write { write, on_failure: OnFailure::Stop(WriteContext::Plain) };
+/// let mut execution = Execution::new(Plan { steps: vec![step], verdict: Newest::default() });
+/// execution.answer(Ok(Written::Volume(volume("8"))));
+/// let newest = execution.finish().end.finished().unwrap();
+/// assert_eq!(newest.0.as_deref(), Some("8"));
+/// ```
 pub trait FollowUp {
     /// The plan wrote a claim.
     fn claim_written(&mut self, claim: &PersistentVolumeClaim) {
