@@ -2,8 +2,8 @@
 //!
 //! | call | on | upstream (Kubernetes 1.36) |
 //! | --- | --- | --- |
-//! | [`sync_claim`] | a claim that was added, changed or enqueued, or whose volume was deleted | `syncClaim` |
-//! | [`sync_volume`] | a volume that was added or changed, or whose claim was deleted | `syncVolume` |
+//! | [`sync_claim`] | a claim that was added, changed or enqueued, or whose volume was deleted; every claim every 15 seconds | `syncClaim` |
+//! | [`sync_volume`] | a volume that was added or changed, or whose claim was deleted; every volume every 15 seconds | `syncVolume` |
 //! | [`begin`], then the answers to [`Next`] | an operation that a plan started | `provisionClaimOperation`, `deleteVolumeOperation`, `recycleVolumeOperation` |
 //!
 //! Each call looks at one object and a [view](crate::view::ClusterView) of the

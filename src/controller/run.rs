@@ -11,6 +11,39 @@ use crate::plan::{
 use crate::view::ClusterView;
 
 /// What in-tree plugins do in their backend.
+///
+/// ```
+/// use pvbind::api::{PersistentVolume, StorageClass};
+/// use pvbind::controller::{Backend, DeleteError, ProvisionRequest};
+/// use serde_json::json;
+/// /// Directories of this host.
+/// struct HostPath;
+/// impl Backend for HostPath {
+///     fn start_provisioner(&mut self, _plugin: &str, _class: &StorageClass) -> Result<(), String> {
+///         Ok(())
+///     }
+///     fn provision(&mut self, request: &ProvisionRequest) -> Result<PersistentVolume, String> {
+///         let path = format!("/var/volumes/{}", request.volume_name);
+///         // std::fs::create_dir(&path) ...
+///         serde_json::from_value(json!({"spec": {
+///             "hostPath": {"path": path}, "accessModes": request.claim.spec.access_modes,
+///             "capacity": request.claim.spec.resources.requests,
+///             "persistentVolumeReclaimPolicy": "Delete"}}))
+///         .map_err(|error| error.to_string())
+///     }
+///     fn delete(&mut self, _plugin: &str, volume: &PersistentVolume) -> Result<(), DeleteError> {
+///         match volume.spec.unknown.get("hostPath").and_then(|source| source["path"].as_str()) {
+///             Some(_path) => Ok(()), // std::fs::remove_dir_all(path) ...
+///             None => Err(DeleteError::Failed("it has no path".to_owned())),
+///         }
+///     }
+///     fn recycle(&mut self, _plugin: &str, _volume: &PersistentVolume) -> Result<(), String> {
+///         Err("not supported".to_owned())
+///     }
+/// }
+/// let error = HostPath.delete("kubernetes.io/host-path", &PersistentVolume::default()).unwrap_err();
+/// assert_eq!(error.to_string(), "it has no path");
+/// ```
 pub trait Backend {
     /// Whether a plugin can make volumes of a class at all.
     ///
@@ -39,6 +72,8 @@ pub trait Backend {
 }
 
 /// A volume to be made.
+///
+/// What [`ProvisionVolume`](super::ProvisionVolume) asks for; see its example.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProvisionRequest {
     /// The plugin that is to make it.
@@ -54,6 +89,15 @@ pub struct ProvisionRequest {
 }
 
 /// Why a volume is not deleted in the backend.
+///
+/// Which it is decides what people hear: [`InUse`](Self::InUse) is an event of type Normal and
+/// leaves the volume as it is; the others make it Failed.
+///
+/// ```
+/// use pvbind::controller::DeleteError;
+/// let error = DeleteError::InUse("attached to node-a".to_owned());
+/// assert_eq!(error.to_string(), "attached to node-a");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeleteError {
@@ -69,6 +113,15 @@ pub enum DeleteError {
 }
 
 /// What was done in an operation.
+///
+/// ```
+/// use pvbind::controller::{OperationEnd, OperationReport};
+/// use pvbind::plan::{ApiError, ApiErrorKind};
+/// let error = ApiError { kind: ApiErrorKind::Other, message: "timed out".to_owned() };
+/// let report = OperationReport { done: Vec::new(), end: OperationEnd::ReadFailed(error) };
+/// // For the log: the next sync of the object starts the operation again.
+/// assert_eq!(report.error().as_deref(), Some("timed out"));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub struct OperationReport {
@@ -114,6 +167,47 @@ impl OperationReport {
 /// # Errors
 /// The claim could not be read, or another one was read in its place. Nothing
 /// was written then; try again later.
+///
+/// # Cost
+/// That of [`sync_volume`], at most twice, of one read, and of carrying the plan
+/// out.
+///
+/// ```
+/// use std::sync::Arc;
+/// use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
+/// use pvbind::controller::{Config, run_volume_sync};
+/// use pvbind::plan::*;
+/// use pvbind::view::Snapshot;
+/// struct Server { reads: Vec<String> }
+/// impl ApiServer for Server {
+///     fn read_claim(&mut self, key: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> {
+///         self.reads.push(key.to_string());
+///         Ok(None) // 404
+///     }
+///     // ... and the writes: see `ApiServer`.
+/// #     fn update_volume(&mut self, change: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { Ok((*change.to).clone()) }
+/// #     fn update_volume_status(&mut self, change: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { Ok((*change.to).clone()) }
+/// #     fn update_claim(&mut self, change: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { Ok((*change.to).clone()) }
+/// #     fn update_claim_status(&mut self, change: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { Ok((*change.to).clone()) }
+/// #     fn create_volume(&mut self, volume: &PersistentVolume) -> Result<PersistentVolume, ApiError> { Ok(volume.clone()) }
+/// #     fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> { Ok(()) }
+/// #     fn record_event(&mut self, _: &Event) {}
+/// #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { Ok(None) }
+/// }
+/// let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+///     "metadata": {"name": "pv-1"}, "status": {"phase": "Bound"},
+///     "spec": {"persistentVolumeReclaimPolicy": "Delete",
+///         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-1"}}}))?;
+/// let mut server = Server { reads: Vec::new() };
+/// let (config, view) = (Config::default(), Snapshot::new());
+/// let report = run_volume_sync(&config, &view, &mut server, &Arc::new(volume))?;
+/// // The view has no such claim; that alone was not believed.
+/// assert_eq!(server.reads, ["shop/data"]);
+/// assert_eq!(report.writes(), 1);
+/// let names: Vec<_> = report.operations().map(|operation| operation.name()).collect();
+/// assert_eq!(names, ["delete-pv-1[]"]); // to be run next: see `run_operation`
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn run_volume_sync<V: ClusterView + ?Sized>(
     config: &Config,
     view: &V,

@@ -18,8 +18,10 @@ use crate::view::{ClusterView, Held};
 /// or call it lost.
 ///
 /// Call it when the claim was added or changed, when
-/// [`sync_volume`](super::sync_volume) enqueues it, and for every claim from
-/// time to time. The claim is given as a plain object, as an `Arc`, or as a
+/// [`sync_volume`](super::sync_volume) enqueues it, when the volume that it
+/// names was deleted, and for every claim from time to time (upstream: every 15
+/// seconds by default): only so does a claim that waits find a volume that was
+/// added since. The claim is given as a plain object, as an `Arc`, or as a
 /// view handed it out; see [`Held`].
 ///
 /// Follows `syncClaim` of Kubernetes 1.36.
@@ -28,8 +30,8 @@ use crate::view::{ClusterView, Held};
 /// - Where upstream leaves open which of several volumes it takes, the choice
 ///   is defined: see
 ///   [`find_best_match_for_claim`](crate::matching::find_best_match_for_claim).
-/// - An access mode list of a claim's status that is empty, or a capacity,
-///   counts as absent.
+/// - In a claim's status a list of access modes that is empty counts as absent,
+///   and so does a capacity that is empty.
 /// - Of a bound claim and a volume that both have no uid, as only objects that no
 ///   API server has seen, the names decide whose the volume is.
 ///
@@ -37,6 +39,39 @@ use crate::view::{ClusterView, Held};
 /// A settled claim costs a look-up of its volume, and no allocation. An unbound
 /// claim costs a search, see [`ClusterView::best_match`], and each write of the
 /// plan one copy of the object.
+///
+/// ```
+/// use pvbind::api::read_objects;
+/// use pvbind::controller::{Config, sync_claim};
+/// use pvbind::plan::Step;
+/// use pvbind::view::{ClusterView, Snapshot};
+/// let snapshot: Snapshot = read_objects(r#"
+///     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "status": {"phase": "Available"},
+///      "spec": {"capacity": {"storage": "5Gi"}, "accessModes": ["ReadWriteOnce"]}}
+///     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+///      "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
+///     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "lost", "uid": "u-2",
+///          "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+///      "spec": {"volumeName": "pv-9"}, "status": {"phase": "Bound"}}"#)?
+/// .into_iter()
+/// .collect();
+/// let steps = |name| {
+///     let plan = sync_claim(&Config::default(), &snapshot, snapshot.claim("shop", name).unwrap());
+///     let told = plan.steps.iter().map(|step| match step {
+///         Step::Write { write, .. } => format!("{} {}", write.key(), write.subresource()),
+///         Step::Event(event) => event.message.clone(),
+///         _ => String::new(),
+///     });
+///     told.collect::<Vec<_>>()
+/// };
+/// // The volume first, so that no other claim can take it meanwhile.
+/// assert_eq!(steps("data"), ["pv-1 ", "pv-1 status", "shop/data ", "shop/data status"]);
+/// assert_eq!(
+///     steps("lost"),
+///     ["shop/lost status", "Bound claim has lost its PersistentVolume. Data on the volume is lost!"],
+/// );
+/// # Ok::<(), pvbind::api::ReadError>(())
+/// ```
 pub fn sync_claim<'a, V: ClusterView + ?Sized>(
     config: &'a Config,
     view: &'a V,

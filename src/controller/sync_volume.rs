@@ -20,6 +20,27 @@ use crate::view::{ClusterView, Held};
 ///
 /// Only an answer is evidence. A read that failed, or timed out, says nothing
 /// about the claim: taking it for "there is none" would release the volume.
+///
+/// ```
+/// use pvbind::api::{ClaimKey, PersistentVolume};
+/// use pvbind::controller::{ClaimEvidence, Config, sync_volume};
+/// use pvbind::plan::Verdict;
+/// use pvbind::view::Snapshot;
+/// let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+///     "metadata": {"name": "pv-1"}, "status": {"phase": "Bound"},
+///     "spec": {"claimRef": {"namespace": "shop", "name": "data", "uid": "u-1"}}}))?;
+/// let asked = ClaimKey::new("shop", "data");
+/// let sync = |key: ClaimKey| {
+///     let evidence = ClaimEvidence { key, claim: None };
+///     sync_volume(&Config::default(), &Snapshot::new(), &volume, Some(&evidence))
+/// };
+/// assert!(sync(asked.clone()).has_writes());
+/// // That another claim is gone proves nothing.
+/// let plan = sync(ClaimKey::new("shop", "other"));
+/// assert!(plan.is_empty());
+/// assert_eq!(plan.verdict, Verdict::AskApiServer(asked));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimEvidence {
     /// The claim that was asked about.

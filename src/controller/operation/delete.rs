@@ -111,6 +111,30 @@ fn deleter<'c>(config: &'c Config, volume: &PersistentVolume) -> Result<Deleter<
 
 /// An operation that wants a volume deleted in the backend: see
 /// [`Next::Delete`].
+///
+/// ```
+/// use std::sync::Arc;
+/// use pvbind::api::PersistentVolume;
+/// use pvbind::controller::{Config, InTreePlugin, Next, begin};
+/// use pvbind::plan::{Operation, Step};
+/// use pvbind::view::Snapshot;
+/// let mut config = Config::default();
+/// config.plugins.push(InTreePlugin { can_delete: true, ..InTreePlugin::new("kubernetes.io/nfs", ["nfs"]) });
+/// let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+///     "metadata": {"name": "pv-1", "uid": "u-1"}, "status": {"phase": "Released"}, "spec": {
+///         "persistentVolumeReclaimPolicy": "Delete", "nfs": {"path": "/"},
+///         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-2"}}}))?;
+/// let operation = Operation::Delete { volume: Arc::new(volume.clone()) };
+/// let Next::ReadVolume(next) = begin(&config, operation).verdict else { panic!() };
+/// let Next::Delete(next) = next.answer(&config, &Snapshot::new(), Some(volume)).verdict else { panic!() };
+/// // In use is no failure: an event, and the next sync tries again.
+/// let plan = next.clone().in_use("mounted by 10.0.0.7");
+/// assert!(matches!(plan.steps.as_slice(), [Step::Event(_)]));
+/// // A failure is written into the volume's status.
+/// let plan = next.failed("permission denied");
+/// assert!(matches!(plan.steps.as_slice(), [Step::Write { .. }, Step::Event(_)]));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeleteVolume {
     plugin: String,

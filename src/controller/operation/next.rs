@@ -14,6 +14,39 @@ use crate::view::ClusterView;
 
 /// What an operation waits for, once its plan is carried out. Each value takes
 /// its answer, and gives the next plan.
+///
+/// A deletion, answered by hand:
+///
+/// ```
+/// use std::sync::Arc;
+/// use pvbind::api::PersistentVolume;
+/// use pvbind::controller::{Config, InTreePlugin, Next, begin};
+/// use pvbind::plan::{Operation, Step, Write};
+/// use pvbind::view::Snapshot;
+/// let mut config = Config::default();
+/// config.plugins.push(InTreePlugin {
+///     can_delete: true,
+///     ..InTreePlugin::new("kubernetes.io/host-path", ["hostPath"])
+/// });
+/// let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+///     "metadata": {"name": "pv-1", "uid": "u-1"}, "status": {"phase": "Released"}, "spec": {
+///         "persistentVolumeReclaimPolicy": "Delete", "hostPath": {"path": "/var/volumes/1"},
+///         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-2"}}}))?;
+/// let view = Snapshot::new();
+/// let plan = begin(&config, Operation::Delete { volume: Arc::new(volume.clone()) });
+/// // What was planned may be old by now: the volume is read again ...
+/// let Next::ReadVolume(next) = plan.verdict else { panic!() };
+/// assert_eq!(next.name(), "pv-1");
+/// let Next::Delete(next) = next.answer(&config, &view, Some(volume.clone())).verdict else { panic!() };
+/// // ... then the backend deletes it ...
+/// assert_eq!(next.plugin(), "kubernetes.io/host-path");
+/// let Next::ReadVolume(next) = next.deleted().verdict else { panic!() };
+/// // ... and last the object goes.
+/// let plan = next.answer(&config, &view, Some(volume));
+/// assert!(matches!(plan.steps[0], Step::Write { write: Write::DeleteVolume(_), .. }));
+/// assert_eq!(plan.verdict, Next::Finished);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 #[must_use = "an operation goes on only when it is answered"]
@@ -91,6 +124,8 @@ impl Next {
 
 /// An operation whose plan ended with a write that matters: see
 /// [`Next::AfterWrite`].
+///
+/// For an example see [`begin`](crate::controller::begin).
 #[derive(Clone, Debug, PartialEq)]
 pub struct AfterWrite {
     pub(super) job: WriteJob,
@@ -131,6 +166,26 @@ impl AfterWrite {
 
 /// An operation that wants to know what the API server has of a volume: see
 /// [`Next::ReadVolume`].
+///
+/// ```
+/// use std::sync::Arc;
+/// use pvbind::api::PersistentVolume;
+/// use pvbind::controller::{Config, Next, begin};
+/// use pvbind::plan::{Operation, Plan};
+/// use pvbind::view::Snapshot;
+/// let volume = |uid: &str| -> PersistentVolume {
+///     serde_json::from_value(serde_json::json!({
+///         "metadata": {"name": "pv-1", "uid": uid}, "status": {"phase": "Released"}, "spec": {
+///             "claimRef": {"namespace": "shop", "name": "data", "uid": "u-9"}}}))
+///     .unwrap()
+/// };
+/// let (config, view) = (Config::default(), Snapshot::new());
+/// let operation = Operation::Recycle { volume: Arc::new(volume("u-1")) };
+/// let Next::ReadVolume(next) = begin(&config, operation).verdict else { panic!() };
+/// // A volume made anew under the name is another one: its files stay.
+/// let plan = next.answer(&config, &view, Some(volume("u-2")));
+/// assert_eq!(plan, Plan::empty(Next::Finished));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadVolume {
     pub(super) name: String,

@@ -129,6 +129,9 @@ pub(super) fn not_there_yet(config: &Config, job: Provisioning) -> Plan<Next> {
 
 /// An operation that wants to know whether a plugin can make volumes at all:
 /// see [`Next::StartProvisioner`].
+///
+/// Upstream's `NewProvisioner` of the plugin: a failure of it is told in an event
+/// of its own, before anything was asked of the backend.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StartProvisioner {
     pub(super) job: Provisioning,
@@ -173,6 +176,40 @@ impl StartProvisioner {
 }
 
 /// An operation that wants a volume: see [`Next::Provision`].
+///
+/// ```
+/// use std::sync::Arc;
+/// use pvbind::api::{PersistentVolume, PersistentVolumeClaim, StorageClass};
+/// use pvbind::controller::{Config, InTreePlugin, Next, begin};
+/// use pvbind::plan::{Operation, Provisioner, Step, Write};
+/// use pvbind::view::Snapshot;
+/// let mut config = Config::default();
+/// config.plugins.push(InTreePlugin {
+///     can_provision: true,
+///     ..InTreePlugin::new("kubernetes.io/host-path", ["hostPath"])
+/// });
+/// let claim: PersistentVolumeClaim = serde_json::from_str(r#"
+///     {"metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+///      "spec": {"storageClassName": "local"}}"#)?;
+/// let plan = begin(&config, Operation::Provision {
+///     claim: Arc::new(claim),
+///     class: Arc::new(StorageClass::default()),
+///     provisioner: Provisioner::Internal("kubernetes.io/host-path".to_owned()),
+/// });
+/// let (view, none) = (Snapshot::new(), None);
+/// let Next::ReadVolume(next) = plan.verdict else { panic!() };
+/// let Next::StartProvisioner(next) = next.answer(&config, &view, none).verdict else { panic!() };
+/// let Next::Provision(next) = next.started(&view).verdict else { panic!() };
+/// assert_eq!(next.request().volume_name, "pvc-u-1");
+///
+/// // Whatever the backend gives, it is created bound to the claim, by this name.
+/// let plan = next.provisioned(PersistentVolume::default());
+/// let Step::Write { write: Write::CreateVolume { volume, .. }, .. } = &plan.steps[0] else { panic!() };
+/// assert_eq!(volume.name(), "pvc-u-1");
+/// assert_eq!(volume.claim_ref().unwrap().key(), "shop/data");
+/// assert_eq!(volume.class_name(), "local");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProvisionVolume {
     pub(super) job: Provisioning,
@@ -295,6 +332,43 @@ pub(super) fn created(
 /// to five times whatever the backend says. This does the same, because the
 /// last event tells of it; but [`is_confirmed`](Self::is_confirmed) knows
 /// better.
+///
+/// ```
+/// use std::sync::Arc;
+/// use pvbind::api::{PersistentVolume, PersistentVolumeClaim, StorageClass};
+/// use pvbind::controller::{Config, InTreePlugin, Next, begin};
+/// use pvbind::plan::{ApiError, ApiErrorKind, Execution, Operation, Provisioner};
+/// use pvbind::view::Snapshot;
+/// # let mut config = Config::default();
+/// # config.plugins.push(InTreePlugin {
+/// #     can_provision: true,
+/// #     ..InTreePlugin::new("kubernetes.io/host-path", ["hostPath"])
+/// # });
+/// # let view = Snapshot::new();
+/// # let plan = begin(&config, Operation::Provision {
+/// #     claim: Arc::new(PersistentVolumeClaim::default()),
+/// #     class: Arc::new(StorageClass::default()),
+/// #     provisioner: Provisioner::Internal("kubernetes.io/host-path".to_owned()),
+/// # });
+/// # let Next::ReadVolume(next) = plan.verdict else { panic!() };
+/// # let Next::StartProvisioner(next) = next.answer(&config, &view, None).verdict else { panic!() };
+/// # let Next::Provision(next) = next.started(&view).verdict else { panic!() };
+/// // The backend made a volume, and then the API server does not take the object.
+/// let mut execution = Execution::new(next.provisioned(PersistentVolume::default()));
+/// while execution.step().is_some() {
+///     let message = "quota exceeded".to_owned();
+///     execution.answer(Err(ApiError { kind: ApiErrorKind::Other, message }));
+/// }
+/// let report = execution.finish();
+/// assert_eq!(report.done.len(), 5); // it was tried so often
+/// let Next::AfterWrite(next) = report.end.finished()? else { panic!() };
+/// let Next::CleanUp(next) = next.proceed().verdict else { panic!() };
+/// assert!(!next.is_confirmed());
+/// // Deleted in the backend; upstream would ask four times more.
+/// let Next::CleanUp(next) = next.deleted().verdict else { panic!() };
+/// assert!(next.is_confirmed());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct CleanUpVolume {
     pub(super) job: Provisioning,

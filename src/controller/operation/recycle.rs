@@ -70,6 +70,31 @@ fn users<V: ClusterView + ?Sized>(view: &V, volume: &PersistentVolume) -> Vec<St
 }
 
 /// An operation that wants a volume's files deleted: see [`Next::Recycle`].
+///
+/// ```
+/// use std::sync::Arc;
+/// use pvbind::api::PersistentVolume;
+/// use pvbind::controller::{Config, InTreePlugin, Next, begin};
+/// use pvbind::plan::{Operation, Step, Write};
+/// use pvbind::view::Snapshot;
+/// let mut config = Config::default();
+/// config.plugins.push(InTreePlugin { can_recycle: true, ..InTreePlugin::new("kubernetes.io/nfs", ["nfs"]) });
+/// let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+///     "metadata": {"name": "pv-1", "uid": "u-1",
+///         "annotations": {"pv.kubernetes.io/bound-by-controller": "yes"}},
+///     "status": {"phase": "Released"}, "spec": {
+///         "persistentVolumeReclaimPolicy": "Recycle", "nfs": {"path": "/"},
+///         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-2"}}}))?;
+/// let operation = Operation::Recycle { volume: Arc::new(volume.clone()) };
+/// let Next::ReadVolume(next) = begin(&config, operation).verdict else { panic!() };
+/// let Next::Recycle(next) = next.answer(&config, &Snapshot::new(), Some(volume)).verdict else { panic!() };
+/// // Emptied, it loses its claimRef and may serve anybody.
+/// let plan = next.recycled();
+/// let [Step::Event(_), Step::Write { write: Write::Volume(change), .. }, Step::Write { .. }] =
+///     plan.steps.as_slice() else { panic!() };
+/// assert_eq!(change.to.claim_ref(), None);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecycleVolume {
     plugin: String,
