@@ -6,6 +6,8 @@ use crate::options::Answer;
 
 pub struct Told<'a> {
     pub answer: &'a Answer,
+    /// The volumes that it was to delete.
+    pub deleted: Vec<String>,
 }
 
 impl Driver for Told<'_> {
@@ -25,7 +27,8 @@ impl Driver for Told<'_> {
         }
     }
 
-    fn delete_volume(&mut self, _request: csi::DeleteVolumeRequest) -> DeleteAnswer {
+    fn delete_volume(&mut self, request: csi::DeleteVolumeRequest) -> DeleteAnswer {
+        self.deleted.push(request.volume_id);
         DeleteAnswer::Deleted
     }
 
@@ -44,6 +47,7 @@ fn volume(request: csi::CreateVolumeRequest, capacity_bytes: i64) -> csi::Volume
     csi::Volume {
         capacity_bytes,
         volume_id: format!("vol-{}", request.name),
+        content_source: request.volume_content_source,
         accessible_topology: preferred.into_iter().take(1).collect(),
         ..csi::Volume::default()
     }

@@ -27,6 +27,8 @@ mod options;
 #[path = "../controller/play.rs"]
 #[allow(dead_code, reason = "the example `controller` uses the rest of it")]
 mod play;
+#[path = "../common/printable.rs"]
+mod printable;
 #[path = "../../tests/support/server.rs"]
 #[allow(
     dead_code,
@@ -43,13 +45,14 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use options::Options;
+use printable::printable;
 
 fn main() -> ExitCode {
     let options = Options::parse();
     match story::story(&options) {
         Ok((output, is_settled)) => print(&output, is_settled),
         Err(message) => {
-            eprintln!("provision: {message}");
+            eprintln!("provision: {}", printable(&message, 1000));
             ExitCode::from(2)
         }
     }

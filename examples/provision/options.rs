@@ -26,10 +26,19 @@ pub struct Options {
     /// The driver knows the single-node access modes
     #[arg(long)]
     pub single_node_modes: bool,
+    /// The driver makes no raw devices
+    #[arg(long)]
+    pub no_block: bool,
+    /// What the names of volumes begin with
+    #[arg(long, value_name = "PREFIX", default_value = "pvc")]
+    pub volume_name_prefix: String,
+    /// Of how many characters of the claim's uid they are made; the whole uid if not given
+    #[arg(long, value_name = "LENGTH")]
+    pub volume_name_uuid_length: Option<usize>,
     /// The node that the scheduler chose for a claim; may be repeated
     #[arg(long, value_name = "NAMESPACE/CLAIM=NODE")]
     pub select_node: Vec<Selection>,
-    /// What the driver answers: ok, ignored:TEXT, infeasible:TEXT, fail:TEXT, background:TEXT, no-change:TEXT, reschedule:TEXT or small
+    /// What the driver answers, for each claim: ok, ignored:TEXT, infeasible:TEXT, fail:TEXT, background:TEXT, no-change:TEXT, reschedule:TEXT or small
     #[arg(long)]
     pub answer: Option<Answer>,
 }

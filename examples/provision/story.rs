@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use pvbind::api::{ClaimKey, CsiNode, PersistentVolumeClaim};
+use pvbind::api::{
+    ClaimKey, CsiNode, PersistentVolumeClaim, StorageClass, VolumeBindingMode, names,
+};
 use pvbind::controller::MIGRATED_PLUGINS;
 use pvbind::plan::{Done, Step, Write};
 use pvbind::provisioner::{
-    Backoff, ClaimNext, ClaimReport, Config, Ledger, NotNow, RequestInputs, TopologyConfig,
-    check_claim, run_claim, sync_claim,
+    Backoff, ClaimNext, ClaimOutcome, ClaimReport, Config, Ledger, NotNow, ProvisionError,
+    RequestInputs, TopologyConfig, VolumeNames, check_claim, run_claim, sync_claim,
 };
 use serde::Serialize;
 use serde_json::json;
@@ -18,6 +20,7 @@ use crate::cluster::Cluster;
 use crate::driver::Told;
 use crate::options::{Answer, Options};
 use crate::play::{Played, resume};
+use crate::printable::printable;
 use crate::summary::summary;
 
 /// The story, and whether it came to rest.
@@ -35,9 +38,12 @@ pub fn story(options: &Options) -> Result<(String, bool), String> {
     chapter(&mut text, "The binding controller, until rest", &played);
 
     let claims = own_claims(&config, &cluster);
-    let _ = writeln!(text, "Claims of {} ({}):", options.driver, claims.len());
+    line(
+        &mut text,
+        &format!("Claims of {} ({}):", options.driver, claims.len()),
+    );
     for claim in &claims {
-        let _ = writeln!(text, "claim {}", ClaimKey::of(claim));
+        line(&mut text, &format!("claim {}", ClaimKey::of(claim)));
         ask(&mut text, &config, &cluster, claim);
     }
     let Some(answer) = &options.answer else {
@@ -109,6 +115,10 @@ fn config(cluster: &Cluster, options: &Options) -> Result<Config, String> {
         .map(|(plugin, _)| plugin.to_owned())
         .collect();
     config.knows_single_node_modes = options.single_node_modes;
+    config.supports_block = !options.no_block;
+    let length = options.volume_name_uuid_length;
+    config.volume_names = VolumeNames::new(&options.volume_name_prefix, length)
+        .map_err(|error| format!("--volume-name-prefix, --volume-name-uuid-length: {error}"))?;
     let knows_places = cluster.snapshot.csi_nodes().any(|csi_node| {
         let mut drivers = csi_node.spec.drivers.iter().flatten();
         drivers.any(|entry| {
@@ -140,9 +150,7 @@ fn config(cluster: &Cluster, options: &Options) -> Result<Config, String> {
 fn own_claims(config: &Config, cluster: &Cluster) -> Vec<Arc<PersistentVolumeClaim>> {
     let snapshot = &cluster.snapshot;
     let is_own = |claim: &&Arc<PersistentVolumeClaim>| {
-        let class = snapshot
-            .classes()
-            .find(|class| class.name() == claim.class_name());
+        let class = class_of(cluster, claim);
         match check_claim(config, snapshot, claim) {
             Ok(()) | Err(NotNow::NoNodeSelected { .. } | NotNow::ClassNotFound { .. }) => true,
             Err(NotNow::NoProvisioner) => {
@@ -154,6 +162,11 @@ fn own_claims(config: &Config, cluster: &Cluster) -> Vec<Arc<PersistentVolumeCla
     snapshot.claims().filter(is_own).cloned().collect()
 }
 
+fn class_of<'c>(cluster: &'c Cluster, claim: &PersistentVolumeClaim) -> Option<&'c StorageClass> {
+    let found = cluster.snapshot.find("", claim.class_name());
+    found.map(|class| &**class)
+}
+
 /// What the driver would be asked for.
 fn ask(text: &mut String, config: &Config, cluster: &Cluster, claim: &Arc<PersistentVolumeClaim>) {
     let view = &cluster.snapshot;
@@ -162,29 +175,55 @@ fn ask(text: &mut String, config: &Config, cluster: &Cluster, claim: &Arc<Persis
             match operation.request(config, view, &RequestInputs::default()) {
                 Ok(request) => block(text, "asks for", &request),
                 Err(error) => {
-                    let _ = writeln!(text, "  cannot be asked for ({}): {error}", error.code());
+                    let code = error.code();
+                    line(text, &format!("  cannot be asked for ({code}): {error}"));
                 }
             }
             if let Ok(Some(secret)) = operation.provisioner_secret() {
-                let _ = writeln!(text, "  with the secret {secret}");
+                line(text, &format!("  with the secret {secret}"));
             }
         }
-        ClaimNext::Over(end) => end_of(text, &end.outcome),
+        ClaimNext::Over(end) => {
+            end_of(text, &end.outcome);
+            if waits_for_node(cluster, claim) {
+                let key = ClaimKey::of(claim);
+                line(
+                    text,
+                    &format!("  choose a node for it with --select-node {key}=NODE"),
+                );
+            }
+        }
         _ => {}
     }
 }
 
-fn end_of(
-    text: &mut String,
-    outcome: &Result<pvbind::provisioner::ClaimOutcome, pvbind::provisioner::ProvisionError>,
-) {
-    use pvbind::provisioner::ClaimOutcome;
-    let line = match outcome {
-        Ok(ClaimOutcome::NotNow(refusal)) => format!("not now: {refusal}"),
-        Ok(outcome) => format!("done: {}", outcome.code()),
-        Err(error) => format!("error ({}): {error}", error.code()),
-    };
-    let _ = writeln!(text, "  {line}");
+/// Whether the claim is of a class that waits for a node, and has none.
+fn waits_for_node(cluster: &Cluster, claim: &PersistentVolumeClaim) -> bool {
+    let class = class_of(cluster, claim);
+    let node = claim.metadata.annotation(names::SELECTED_NODE);
+    class.is_some_and(|class| {
+        class.volume_binding_mode == Some(VolumeBindingMode::WaitForFirstConsumer)
+            && node.is_none_or(str::is_empty)
+    })
+}
+
+fn end_of(text: &mut String, outcome: &Result<ClaimOutcome, ProvisionError>) {
+    line(
+        text,
+        &match outcome {
+            Ok(ClaimOutcome::NotNow(refusal)) => format!("  not now: {refusal}"),
+            Ok(outcome) => format!("  done ({}): {outcome}", outcome.code()),
+            Err(error) => format!("  error ({}): {error}", error.code()),
+        },
+    );
+}
+
+/// One line, whatever stands in it: what is of a cluster may be anything.
+fn line(text: &mut String, line: &str) {
+    /// In characters.
+    const LONGEST: usize = 2000;
+    text.push_str(&printable(line, LONGEST));
+    text.push('\n');
 }
 
 fn provision(
@@ -195,14 +234,20 @@ fn provision(
     claim: &Arc<PersistentVolumeClaim>,
     answer: &Answer,
 ) {
-    let mut driver = Told { answer };
+    let mut driver = Told {
+        answer,
+        deleted: Vec::new(),
+    };
     let (view, server) = (&cluster.snapshot, &mut cluster.server);
     let ClaimReport { done, end } = run_claim(config, view, server, &mut driver, claim);
-    let _ = writeln!(text, "claim {}", ClaimKey::of(claim));
+    line(text, &format!("claim {}", ClaimKey::of(claim)));
     let due = ledger.claim_ended(view, claim, &end, 0);
     for done in &done {
         tell(text, done);
         cluster.follow(done);
+    }
+    for volume in &driver.deleted {
+        line(text, &format!("  the driver is to delete `{volume}` again"));
     }
     end_of(text, &end.outcome);
     if let Some(due) = due {
@@ -220,26 +265,27 @@ fn tell(text: &mut String, done: &Done) {
     match &done.step {
         Step::Event(event) => {
             let (kind, reason, message) = (event.event_type, event.reason, &event.message);
-            let _ = writeln!(text, "  event {kind} {reason}: {message}");
+            line(text, &format!("  event {kind} {reason}: {message}"));
         }
         Step::Write { write, .. } => match write {
             Write::CreateVolume { volume, .. } => block(text, "creates", volume),
             other => {
                 let patch = other.merge_patch().unwrap_or_default();
-                let _ = writeln!(text, "  writes {}: {patch}", other.key());
+                line(text, &format!("  writes {}: {patch}", other.key()));
             }
         },
         _ => {}
     }
     if let Err(error) = &done.result {
-        let _ = writeln!(text, "  which failed: {error}");
+        line(text, &format!("  which failed: {error}"));
     }
 }
 
 fn block(text: &mut String, what: &str, value: &impl Serialize) {
     let json = serde_json::to_string_pretty(value).unwrap_or_default();
     let _ = writeln!(text, "  {what}");
-    for line in json.lines() {
-        let _ = writeln!(text, "    {line}");
+    for row in json.lines() {
+        // Whole, or it would be no JSON.
+        let _ = writeln!(text, "    {}", pvbind::diagnosis::printable(row));
     }
 }

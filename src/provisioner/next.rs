@@ -1,5 +1,7 @@
 //! What a claim's sync waits for, and how it ends.
 
+use std::fmt;
+
 use super::{AnswerError, CallState, CreateVolume, NotNow, ProvisionError};
 use crate::api::{ObjectReference, PersistentVolume};
 use crate::plan::{FollowUp, Plan};
@@ -66,7 +68,14 @@ pub struct ClaimEnd {
     pub progress: Progress,
 }
 
-/// What became of a claim.
+/// What became of a claim. `Display` is a sentence for people.
+///
+/// ```
+/// use pvbind::provisioner::{ClaimOutcome, NotNow};
+/// let waits = ClaimOutcome::NotNow(NotNow::NoProvisioner);
+/// assert_eq!(waits.code(), "no-provisioner");
+/// assert_eq!(waits.to_string(), "the claim has no provisioner yet");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClaimOutcome {
@@ -110,6 +119,29 @@ impl ClaimOutcome {
             ClaimOutcome::Ignored { .. } => "ignored",
             ClaimOutcome::Rescheduled => "rescheduled",
             ClaimOutcome::Provisioned { .. } => "provisioned",
+        }
+    }
+}
+
+impl fmt::Display for ClaimOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ClaimOutcome::NotNow(refusal) => refusal.fmt(f),
+            ClaimOutcome::VolumeKnown { volume } => {
+                write!(f, "the claim's volume `{volume}` is there already")
+            }
+            ClaimOutcome::NoBlockSupport => {
+                f.write_str("the claim asks for a raw device, which the driver cannot make")
+            }
+            ClaimOutcome::ClassOfAnother { provisioner } => {
+                write!(
+                    f,
+                    "the claim's class is for the provisioner `{provisioner}`"
+                )
+            }
+            ClaimOutcome::Ignored { reason } => write!(f, "the claim is left alone: {reason}"),
+            ClaimOutcome::Rescheduled => f.write_str("the scheduler is to choose another node"),
+            ClaimOutcome::Provisioned { volume } => write!(f, "the volume `{volume}` was made"),
         }
     }
 }

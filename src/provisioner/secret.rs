@@ -55,10 +55,10 @@ impl SecretTemplate {
             template: template.to_owned(),
             problem,
         };
-        let name = filled(&self.name, |variable| names.in_name(variable))
+        let name = filled(&self.name, 253, |variable| names.in_name(variable))
             .and_then(|name| valid(name, 253, true))
             .map_err(|problem| wrong("name", &self.name, problem))?;
-        let namespace = filled(&self.namespace, |variable| names.in_namespace(variable))
+        let namespace = filled(&self.namespace, 63, |variable| names.in_namespace(variable))
             .and_then(|namespace| valid(namespace, 63, false))
             .map_err(|problem| wrong("namespace", &self.namespace, problem))?;
         Ok(SecretReference { namespace, name })
@@ -88,9 +88,11 @@ impl<'a> SecretNames<'a> {
     }
 }
 
-/// A template with its variables filled in.
+/// A template with its variables filled in, given up when it is longer than any
+/// name can be: a long template times a long annotation has no end.
 fn filled<'a>(
     template: &str,
+    longest: usize,
     value: impl Fn(&str) -> Option<&'a str>,
 ) -> Result<String, SecretProblem> {
     let mut text = String::new();
@@ -103,9 +105,15 @@ fn filled<'a>(
         text.push_str(before);
         text.push_str(value);
         rest = after;
+        if text.len() > longest {
+            return Err(SecretProblem::TooLong { longest });
+        }
     }
     text.push_str(rest);
-    Ok(text)
+    match text.len() > longest {
+        true => Err(SecretProblem::TooLong { longest }),
+        false => Ok(text),
+    }
 }
 
 /// The text, if an object can have it as its name.
@@ -129,6 +137,12 @@ pub enum SecretProblem {
     Variable {
         /// What stands between the braces.
         variable: String,
+    },
+    /// What comes out is longer than the name of an object can be.
+    #[error("no name of an object has more than {longest} bytes")]
+    TooLong {
+        /// How many bytes it can have.
+        longest: usize,
     },
     /// What comes out cannot be the name of an object.
     #[error("`{text}` cannot be the name of an object")]
@@ -179,6 +193,24 @@ mod tests {
     }
 
     #[test]
+    fn a_long_name_times_a_long_template_is_given_up_at_once() {
+        let long = "a".repeat(1_000_000);
+        let names = SecretNames {
+            claim: &long,
+            ..SecretNames::default()
+        };
+        let template = SecretTemplate {
+            name: "${pvc.name}".repeat(1_000_000),
+            namespace: "n".to_owned(),
+        };
+        let refused = template.fill(SecretUse::NodeStage, &names).unwrap_err();
+        let RequestError::SecretTemplate { problem, .. } = refused else {
+            panic!("{refused}");
+        };
+        assert_eq!(problem, SecretProblem::TooLong { longest: 253 });
+    }
+
+    #[test]
     fn what_cannot_be_a_name_is_refused() {
         for name in [
             "",
@@ -195,7 +227,10 @@ mod tests {
         }
         assert!(fill("a.b", "shop").is_ok());
         assert!(fill("a", "shop.b").is_err());
-        assert!(fill(&"a".repeat(254), "shop").is_err());
+        let long = fill(&"a".repeat(254), "shop").unwrap_err();
+        assert!(long.ends_with("no name of an object has more than 253 bytes"));
+        assert!(fill(&"a".repeat(253), &"a".repeat(63)).is_ok());
+        assert!(fill("a", &"a".repeat(64)).is_err());
         assert_eq!(
             fill("s", "${pvc.name}").unwrap_err(),
             "the class's node-stage secret: namespace `${pvc.name}`: there is no `pvc.name` here"

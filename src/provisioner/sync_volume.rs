@@ -1,5 +1,6 @@
 //! One sync of a volume: its finalizer, and its deletion.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::parameters::ClassSecrets;
@@ -112,7 +113,14 @@ impl FollowUp for VolumeNext {
     }
 }
 
-/// What became of a volume.
+/// What became of a volume. `Display` is a sentence for people.
+///
+/// ```
+/// use pvbind::provisioner::{Kept, VolumeOutcome};
+/// let kept = VolumeOutcome::Kept(Kept::Policy { policy: "Retain".into() });
+/// assert_eq!(kept.code(), "policy");
+/// assert_eq!(kept.to_string(), "the volume's reclaim policy is `Retain`, not `Delete`");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum VolumeOutcome {
@@ -137,6 +145,17 @@ impl VolumeOutcome {
             VolumeOutcome::Kept(refusal) => refusal.code(),
             VolumeOutcome::Ignored { .. } => "ignored",
             VolumeOutcome::Deleted => "deleted",
+        }
+    }
+}
+
+impl fmt::Display for VolumeOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            VolumeOutcome::NotOurs(refusal) => refusal.fmt(f),
+            VolumeOutcome::Kept(refusal) => refusal.fmt(f),
+            VolumeOutcome::Ignored { reason } => write!(f, "the volume is left alone: {reason}"),
+            VolumeOutcome::Deleted => f.write_str("the volume is deleted"),
         }
     }
 }

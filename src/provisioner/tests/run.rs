@@ -11,7 +11,11 @@ struct Server {
     volume: Option<PersistentVolume>,
     /// Says that a volume exists that it cannot show.
     is_forgetful: bool,
+    /// Takes no volume.
+    is_full: bool,
     reads: usize,
+    /// The versions of volumes as they were to be deleted.
+    deleted: Vec<String>,
 }
 
 impl ApiServer for Server {
@@ -19,7 +23,10 @@ impl ApiServer for Server {
         &mut self,
         change: &Change<PersistentVolume>,
     ) -> Result<PersistentVolume, ApiError> {
-        Ok((*change.to).clone())
+        let mut volume = (*change.to).clone();
+        let version: u32 = volume.metadata.resource_version().parse().unwrap();
+        volume.metadata.resource_version = Some((version + 1).to_string());
+        Ok(volume)
     }
     fn update_volume_status(
         &mut self,
@@ -40,6 +47,12 @@ impl ApiServer for Server {
         Ok((*change.to).clone())
     }
     fn create_volume(&mut self, volume: &PersistentVolume) -> Result<PersistentVolume, ApiError> {
+        if self.is_full {
+            return Err(ApiError {
+                kind: ApiErrorKind::Other,
+                message: "full".to_owned(),
+            });
+        }
         if self.volume.is_some() || self.is_forgetful {
             return Err(ApiError {
                 kind: ApiErrorKind::AlreadyExists,
@@ -49,7 +62,9 @@ impl ApiServer for Server {
         self.volume = Some(volume.clone());
         Ok(volume.clone())
     }
-    fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> {
+    fn delete_volume(&mut self, volume: &PersistentVolume) -> Result<(), ApiError> {
+        let version = volume.metadata.resource_version();
+        self.deleted.push(version.to_owned());
         self.volume = None;
         Ok(())
     }
@@ -165,6 +180,54 @@ fn a_volume_that_existed_and_is_gone_is_asked_for_again() {
     assert_eq!(end.progress, Progress::InBackground);
     let text = end.outcome.unwrap_err().to_string();
     assert_eq!(text, "volume `pvc-u` existed, and is gone");
+}
+
+#[test]
+fn a_volume_that_cannot_be_written_down_keeps_its_claim_in_progress() {
+    let view = view(&class(json!({})));
+    let mut server = Server {
+        is_full: true,
+        ..Server::default()
+    };
+    let (config, mut disks) = (Config::new("disk.csi"), Disks::default());
+    let end = run_claim(&config, &view, &mut server, &mut disks, &claim(json!({}))).end;
+    let message = "full".to_owned();
+    assert_eq!(end.outcome, Err(ProvisionError::Write { message }));
+    assert_eq!(end.progress, Progress::InBackground);
+    assert!(disks.deleted.is_empty());
+}
+
+#[test]
+fn a_volume_is_deleted_in_the_version_that_lost_its_finalizer() {
+    let mut volume = json!({"metadata": {"name": "pv", "uid": "v-1", "resourceVersion": "7",
+            "finalizers": ["external-provisioner.volume.kubernetes.io/finalizer"]},
+        "spec": {"persistentVolumeReclaimPolicy": "Delete",
+            "csi": {"driver": "disk.csi", "volumeHandle": "h-1"}},
+        "status": {"phase": "Released"}});
+    let config = Config {
+        adds_finalizer: false,
+        ..Config::new("disk.csi")
+    };
+    let (view, mut server, mut disks) = (Snapshot::new(), Server::default(), Disks::default());
+    let object: PersistentVolume = serde_json::from_value(volume.clone()).unwrap();
+    let report = run_volume(&config, &view, &mut server, &mut disks, &object);
+    assert_eq!(report.outcome, Ok(VolumeOutcome::Deleted));
+    assert_eq!(server.deleted, ["8"]);
+
+    // What came in its place after the deletion is not touched.
+    let VolumeNext::DeleteVolume(operation) =
+        sync_volume(&Config::new("disk.csi"), &object).verdict
+    else {
+        panic!("not deleted");
+    };
+    let VolumeNext::ReadVolume(read) = operation.deleted().verdict else {
+        panic!("not read");
+    };
+    assert!(read.clone().answer(Some(object)).has_writes());
+    volume["metadata"]["uid"] = json!("v-2");
+    let other: PersistentVolume = serde_json::from_value(volume).unwrap();
+    assert!(read.clone().answer(Some(other)).is_empty());
+    assert!(read.answer(None).is_empty());
 }
 
 #[test]

@@ -125,6 +125,36 @@ fn what_a_class_allows_goes_before_the_cluster() {
 }
 
 #[test]
+fn a_part_that_a_class_allows_holds_every_smaller_place_in_it() {
+    // The driver goes by zone and rack on n1, and the class by zones.
+    let terms =
+        allowed(json!([{"matchLabelExpressions": [{"key": "zone", "values": ["b", "a"]}]}]));
+    for is_strict in [false, true] {
+        let query = TopologyQuery {
+            allowed: &terms,
+            is_strict,
+            ..on("n1")
+        };
+        let expected = match is_strict {
+            false => json!([["a", "b"], ["a", "b"]]),
+            true => json!([["1/a"], ["1/a"]]),
+        };
+        assert_eq!(ask(&query), Ok(expected));
+    }
+    // But not the other way round.
+    let terms = allowed(json!([{"matchLabelExpressions": [
+        {"key": "zone", "values": ["b"]}, {"key": "rack", "values": ["1"]}]}]));
+    for is_strict in [false, true] {
+        let query = TopologyQuery {
+            allowed: &terms,
+            is_strict,
+            ..on("n2")
+        };
+        assert!(ask(&query).is_err(), "{is_strict}");
+    }
+}
+
+#[test]
 fn without_a_node_a_place_is_asked_for_only_if_immediate() {
     let query = TopologyQuery::new("csi", "data-web-0");
     assert_eq!(ask(&query), Ok(Value::Null));
