@@ -24,8 +24,6 @@
     reason = "a test fails by panicking"
 )]
 
-#[path = "../examples/pvbind/config.rs"]
-mod config;
 #[path = "support/remedies.rs"]
 mod remedies;
 
@@ -78,7 +76,7 @@ impl Scenario {
     }
 
     fn config(&self) -> Config {
-        let mut config = config::config();
+        let mut config = Config::kube_controller_manager();
         let is_on = |field: &str| self.yaml["config"][field] != false;
         config.dynamic_provisioning = is_on("dynamicProvisioning");
         config.attributes_classes = is_on("attributesClasses");

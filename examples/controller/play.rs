@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 
 use pvbind::api::{ClaimKey, PersistentVolume, StorageClass};
 use pvbind::controller::{
-    Backend, Config, DeleteError, InTreePlugin, ProvisionRequest, run_operation, run_volume_sync,
-    sync_claim,
+    Backend, Config, DeleteError, ProvisionRequest, run_operation, run_volume_sync, sync_claim,
 };
 use pvbind::diagnosis::printable;
 use pvbind::plan::{Done, Operation, Plan, Provisioner, Report, Step, Write, carry_out};
@@ -69,21 +68,12 @@ pub fn resume(
     player.played
 }
 
+/// Kubernetes' own controller, whose host-path plugin makes volumes here too.
 fn config() -> Config {
-    let mut config = Config::default().with_migrated_plugins();
-    config.plugins = vec![
-        InTreePlugin {
-            can_provision: true,
-            can_delete: true,
-            can_recycle: true,
-            ..InTreePlugin::new("kubernetes.io/host-path", ["hostPath"])
-        },
-        InTreePlugin {
-            can_recycle: true,
-            ..InTreePlugin::new("kubernetes.io/nfs", ["nfs"])
-        },
-        InTreePlugin::new("kubernetes.io/local-volume", ["local"]),
-    ];
+    let mut config = Config::kube_controller_manager();
+    for plugin in &mut config.plugins {
+        plugin.can_provision |= plugin.name == "kubernetes.io/host-path";
+    }
     config
 }
 

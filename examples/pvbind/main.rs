@@ -16,7 +16,6 @@
 )]
 
 mod cluster;
-mod config;
 mod input;
 mod search;
 
@@ -24,6 +23,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
+use pvbind::controller::Config;
 use pvbind::diagnosis::{Diagnosis, Severity, Survey, TextStyle, ViewDiagnosis, printable};
 use pvbind::view::Snapshot;
 use serde_json::{Value, json};
@@ -90,7 +90,7 @@ fn run(mut arguments: Arguments) -> Result<(String, bool), String> {
         Some(key) => Subject::Claim(key),
         None => subject(&mut arguments.files),
     };
-    let config = config::config();
+    let config = Config::kube_controller_manager();
     let cluster = Cluster::read(&arguments.files, arguments.complete, &config)?;
     let survey = Survey::knowing(&config, &cluster.snapshot, cluster.known);
     match subject {

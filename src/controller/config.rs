@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::api::PersistentVolume;
 
 /// The in-tree plugins that CSI drivers have taken over from in Kubernetes 1.36,
-/// each with its driver: what [`Config::migrated_plugins`] holds in an ordinary
-/// cluster.
+/// each with its driver: what [`Config::migrated_plugins`] holds unless you say
+/// otherwise.
 pub const MIGRATED_PLUGINS: [(&str, &str); 7] = [
     ("kubernetes.io/aws-ebs", "ebs.csi.aws.com"),
     ("kubernetes.io/azure-disk", "disk.csi.azure.com"),
@@ -20,10 +20,15 @@ pub const MIGRATED_PLUGINS: [(&str, &str); 7] = [
 /// How the controller is set up: what is a flag, a feature gate or a built-in
 /// plugin upstream.
 ///
+/// The default is a controller of Kubernetes 1.36 without in-tree plugins of its
+/// own, as one that embeds this crate begins. To say what Kubernetes' own
+/// controller does, begin with
+/// [`kube_controller_manager`](Config::kube_controller_manager).
+///
 /// ```
 /// use pvbind::controller::{Config, InTreePlugin};
 /// let mut config = Config::default();
-/// config.migrated_plugins.insert("kubernetes.io/gce-pd".into(), "pd.csi.storage.gke.io".into());
+/// assert_eq!(config.migrated_to("kubernetes.io/gce-pd"), Some("pd.csi.storage.gke.io"));
 /// config.plugins.push(InTreePlugin {
 ///     can_recycle: true,
 ///     ..InTreePlugin::new("kubernetes.io/nfs", ["nfs"])
@@ -42,7 +47,7 @@ pub struct Config {
     /// one serves it. None by default.
     pub plugins: Vec<InTreePlugin>,
     /// The in-tree plugins that a CSI driver took over from, by name, each with
-    /// the driver's name. None by default.
+    /// the driver's name. [`MIGRATED_PLUGINS`] by default.
     pub migrated_plugins: BTreeMap<String, String>,
 }
 
@@ -52,24 +57,44 @@ impl Default for Config {
             dynamic_provisioning: true,
             attributes_classes: true,
             plugins: Vec::new(),
-            migrated_plugins: BTreeMap::new(),
+            migrated_plugins: BTreeMap::from(
+                MIGRATED_PLUGINS.map(|(plugin, driver)| (plugin.into(), driver.into())),
+            ),
         }
     }
 }
 
 impl Config {
-    /// The same set-up, with [`MIGRATED_PLUGINS`] migrated.
+    /// The controller in the kube-controller-manager of Kubernetes 1.36, with the
+    /// in-tree plugins that are left there. `kubernetes.io/host-path` makes no
+    /// volumes, as without the flag `--enable-hostpath-provisioner`.
     ///
     /// ```
     /// use pvbind::controller::Config;
-    /// let config = Config::default().with_migrated_plugins();
-    /// assert_eq!(config.migrated_to("kubernetes.io/gce-pd"), Some("pd.csi.storage.gke.io"));
+    /// let config = Config::kube_controller_manager();
+    /// let host_path = config.plugin("kubernetes.io/host-path").unwrap();
+    /// assert!(host_path.can_delete && !host_path.can_provision);
+    /// assert!(config.plugin("kubernetes.io/gce-pd").is_none());
     /// ```
-    #[must_use]
-    pub fn with_migrated_plugins(mut self) -> Self {
-        let migrated = MIGRATED_PLUGINS.map(|(plugin, driver)| (plugin.into(), driver.into()));
-        self.migrated_plugins.extend(migrated);
-        self
+    pub fn kube_controller_manager() -> Self {
+        let plugins = vec![
+            InTreePlugin {
+                can_delete: true,
+                can_recycle: true,
+                ..InTreePlugin::new("kubernetes.io/host-path", ["hostPath"])
+            },
+            InTreePlugin {
+                can_recycle: true,
+                ..InTreePlugin::new("kubernetes.io/nfs", ["nfs"])
+            },
+            InTreePlugin::new("kubernetes.io/local-volume", ["local"]),
+            InTreePlugin::new("kubernetes.io/iscsi", ["iscsi"]),
+            InTreePlugin::new("kubernetes.io/fc", ["fc"]),
+        ];
+        Config {
+            plugins,
+            ..Config::default()
+        }
     }
 
     /// The in-tree plugin of this name.

@@ -43,13 +43,6 @@ fn recorded(name: &str) -> (World, Vec<Value>) {
         }
     }
     // As the recorded controller was set up.
-    for (plugin, driver) in [
-        ("kubernetes.io/aws-ebs", "ebs.csi.aws.com"),
-        ("kubernetes.io/gce-pd", "pd.csi.storage.gke.io"),
-    ] {
-        let plugins = &mut world.config.migrated_plugins;
-        plugins.insert(plugin.to_owned(), driver.to_owned());
-    }
     world.config.plugins = vec![
         InTreePlugin {
             can_provision: true,

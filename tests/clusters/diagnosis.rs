@@ -7,11 +7,10 @@ use std::fs;
 use std::path::Path;
 
 use pvbind::api::{ClaimPhase, PersistentVolumeClaim, read_objects};
+use pvbind::controller::Config;
 use pvbind::diagnosis::{Code, Diagnosis, Known, Survey, ViewDiagnosis};
 use pvbind::view::Snapshot;
 use serde_json::Value;
-
-use crate::config::config;
 
 const PENDING: &[(&str, &str)] = &[
     ("claim default/block-claim", "claim-bound"),
@@ -214,7 +213,7 @@ impl Recording {
         let mut known = Known::default();
         known.csi_drivers = false;
         known.csi_nodes = false;
-        Survey::knowing(&config(), &self.snapshot, known).view()
+        Survey::knowing(&Config::kube_controller_manager(), &self.snapshot, known).view()
     }
 
     /// The reason of the last event about each object, by `KIND NAMESPACE/NAME`.

@@ -7,8 +7,6 @@
     reason = "a test fails by panicking, and uses a part of what the example has"
 )]
 
-#[path = "../../examples/pvbind/config.rs"]
-mod config;
 mod controller;
 mod diagnosis;
 mod scheduling;

@@ -83,9 +83,6 @@ impl Seed {
                 ..InTreePlugin::new("kubernetes.io/nfs", ["nfs"])
             },
         ];
-        let migrated = ("kubernetes.io/gce-pd", "pd.csi.storage.gke.io");
-        let migrated = (migrated.0.to_owned(), migrated.1.to_owned());
-        config.migrated_plugins.extend([migrated]);
         world
     }
 }

@@ -68,7 +68,7 @@ const KNOWN: [(&str, &str); 6] = [
 
 /// How the decisions are set up, with these provisioners.
 pub fn config<'p>(provisioners: impl IntoIterator<Item = &'p dyn Provisioner>) -> Config {
-    let mut config = Config::default().with_migrated_plugins();
+    let mut config = Config::default();
     config.plugins = provisioners.into_iter().map(Provisioner::plugin).collect();
     for (name, source) in KNOWN {
         if config.plugin(name).is_none() {
