@@ -1,4 +1,5 @@
 #![doc = include_str!("front_page.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
@@ -23,6 +24,14 @@ pub mod quantity;
 pub mod scheduling;
 pub mod selector;
 pub mod view;
+
+// What nearly every program names.
+#[doc(no_inline)]
+pub use api::{PersistentVolume, PersistentVolumeClaim, StorageClass, read_objects};
+#[doc(no_inline)]
+pub use quantity::Quantity;
+#[doc(no_inline)]
+pub use view::{ClusterView, Snapshot};
 
 /// The example of the README, tested.
 #[cfg(doctest)]

@@ -1,6 +1,8 @@
 //! PersistentVolumeClaim.
 
-use super::{AccessMode, LabelSelector, ObjectMeta, ResourceList, Timestamp, VolumeMode, names};
+use super::{
+    AccessMode, ClaimKey, LabelSelector, ObjectMeta, ResourceList, Timestamp, VolumeMode, names,
+};
 use crate::quantity::Quantity;
 use serde_json::Value;
 
@@ -116,6 +118,29 @@ pub enum ClassOrigin {
 }
 
 impl PersistentVolumeClaim {
+    /// The claim's name.
+    pub fn name(&self) -> &str {
+        self.metadata.name()
+    }
+
+    /// The claim's namespace.
+    pub fn namespace(&self) -> &str {
+        self.metadata.namespace()
+    }
+
+    /// Namespace and name.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolumeClaim;
+    /// let claim: PersistentVolumeClaim =
+    ///     serde_json::from_str(r#"{"metadata": {"namespace": "shop", "name": "data"}}"#)?;
+    /// assert_eq!(claim.key().to_string(), "shop/data");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn key(&self) -> ClaimKey {
+        ClaimKey::of(self)
+    }
+
     /// The class of the claim: the annotation
     /// `volume.beta.kubernetes.io/storage-class` if its key is present (even
     /// when empty), else `spec.storageClassName`, else "".

@@ -1,8 +1,9 @@
 //! Claims by namespace and name.
 
 use std::fmt;
+use std::str::FromStr;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{ObjectReference, PersistentVolumeClaim};
 
@@ -13,7 +14,7 @@ use super::{ObjectReference, PersistentVolumeClaim};
 /// use pvbind::api::ClaimKey;
 /// assert_eq!(ClaimKey::new("shop", "data").to_string(), "shop/data");
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ClaimKey {
     /// The namespace.
     pub namespace: String,
@@ -38,6 +39,39 @@ impl ClaimKey {
     /// The key of the claim that a `claimRef` points to.
     pub fn referred(reference: &ObjectReference) -> Self {
         ClaimKey::new(reference.namespace(), reference.name())
+    }
+}
+
+/// A text that is no `NAMESPACE/NAME`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("claim `{text}` is not of the form NAMESPACE/NAME")]
+pub struct ClaimKeyError {
+    /// The text.
+    pub text: String,
+}
+
+/// Reads what [`Display`](fmt::Display) writes: two names, neither empty, with
+/// one slash between them.
+///
+/// ```
+/// use pvbind::api::ClaimKey;
+/// assert_eq!("shop/data".parse(), Ok(ClaimKey::new("shop", "data")));
+/// let error = "data".parse::<ClaimKey>().unwrap_err();
+/// assert_eq!(error.to_string(), "claim `data` is not of the form NAMESPACE/NAME");
+/// ```
+impl FromStr for ClaimKey {
+    type Err = ClaimKeyError;
+    fn from_str(text: &str) -> Result<Self, ClaimKeyError> {
+        match text.split_once('/') {
+            Some((namespace, name))
+                if !namespace.is_empty() && !name.is_empty() && !name.contains('/') =>
+            {
+                Ok(ClaimKey::new(namespace, name))
+            }
+            _ => Err(ClaimKeyError {
+                text: text.to_owned(),
+            }),
+        }
     }
 }
 

@@ -54,7 +54,7 @@ pub use claim::{
 };
 
 mod key;
-pub use key::ClaimKey;
+pub use key::{ClaimKey, ClaimKeyError};
 
 mod class;
 pub use class::{StorageClass, VolumeBindingMode};

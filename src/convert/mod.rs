@@ -1,10 +1,10 @@
-//! Conversions from and to the objects of other crates, each an optional door.
+//! Conversions from and to the objects of other crates, each behind a feature.
 //!
 //! | feature | opens |
 //! | --- | --- |
-//! | `k8s-openapi029` | [`k8s_openapi029`]: the types of k8s-openapi 0.29, which kube 5 uses |
+//! | `k8s-openapi029` | `convert::k8s_openapi029`: the types of k8s-openapi 0.29, which kube 5 uses |
 //!
-//! Any other crate, and any other version, needs no door: what reads and writes
+//! Any other crate, and any other version, needs no feature: what reads and writes
 //! Kubernetes' JSON can be converted through it.
 //!
 //! ```

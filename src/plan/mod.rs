@@ -15,7 +15,7 @@
 //!
 //! ```
 //! # use pvbind::api::*;
-//! use pvbind::plan::{ApiError, ApiErrorKind, Execution, Plan, Report, Step, Verdict, Write, Written};
+//! use pvbind::plan::{ApiError, ApiErrorKind, Execution, Plan, Report, Step, Write, Written};
 //! # struct Client;
 //! # impl Client {
 //! #     async fn send(&self, _: &Write) -> Result<Written, ApiError> { Ok(Written::Nothing) }
@@ -34,10 +34,7 @@
 //!             // These stand in the report.
 //!             Step::EnqueueClaim(_) | Step::Start(_) => Ok(Written::Nothing),
 //!             // A step of a later version must not count as done.
-//!             _ => Err(ApiError {
-//!                 kind: ApiErrorKind::Other,
-//!                 message: "unknown step".to_owned(),
-//!             }),
+//!             step => Err(ApiError::new(ApiErrorKind::Other, format!("no way to {step}"))),
 //!         };
 //!         execution.answer(result);
 //!     }

@@ -156,6 +156,16 @@ pub struct ApiError {
     pub message: String,
 }
 
+impl ApiError {
+    /// The error of this kind, with what the API server said.
+    pub fn new(kind: ApiErrorKind, message: impl Into<String>) -> Self {
+        ApiError {
+            kind,
+            message: message.into(),
+        }
+    }
+}
+
 /// The kinds of errors that plans tell apart.
 ///
 /// # From HTTP
@@ -196,6 +206,32 @@ pub enum ApiErrorKind {
     NotFound,
     /// Anything else.
     Other,
+}
+
+impl ApiErrorKind {
+    /// The kind of what an API server answered: the HTTP status code and the
+    /// field `reason` of the `Status` in the body ("" if there was none).
+    ///
+    /// A 404 without the reason `NotFound` says that the path is wrong, not that
+    /// the object is gone, and is [`Other`](ApiErrorKind::Other): volumes are
+    /// released on the answer that a claim is gone.
+    ///
+    /// ```
+    /// use pvbind::plan::ApiErrorKind;
+    /// // Both are 409.
+    /// assert_eq!(ApiErrorKind::of_status(409, "Conflict"), ApiErrorKind::Conflict);
+    /// assert_eq!(ApiErrorKind::of_status(409, "AlreadyExists"), ApiErrorKind::AlreadyExists);
+    /// assert_eq!(ApiErrorKind::of_status(404, "NotFound"), ApiErrorKind::NotFound);
+    /// assert_eq!(ApiErrorKind::of_status(404, ""), ApiErrorKind::Other);
+    /// ```
+    pub fn of_status(code: u16, reason: &str) -> Self {
+        match (code, reason) {
+            (409, "AlreadyExists") => ApiErrorKind::AlreadyExists,
+            (409, _) => ApiErrorKind::Conflict,
+            (404, "NotFound") => ApiErrorKind::NotFound,
+            _ => ApiErrorKind::Other,
+        }
+    }
 }
 
 /// What a step returned.

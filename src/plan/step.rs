@@ -152,6 +152,47 @@ impl Write {
     }
 }
 
+/// What is asked of the API server, for a log or a dry run: verb, resource and
+/// object. What changes is in [`merge_patch`](Write::merge_patch).
+///
+/// ```
+/// use std::sync::Arc;
+/// use pvbind::api::PersistentVolume;
+/// use pvbind::plan::Write;
+/// let volume: PersistentVolume = serde_json::from_str(r#"{"metadata": {"name": "pv-1"}}"#)?;
+/// let write = Write::DeleteVolume(Arc::new(volume));
+/// assert_eq!(write.to_string(), "delete persistentvolumes pv-1");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+impl fmt::Display for Write {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = match self {
+            Write::CreateVolume { .. } => "create",
+            Write::DeleteVolume(_) => "delete",
+            _ => "update",
+        };
+        let slash = if self.subresource().is_empty() {
+            ""
+        } else {
+            "/"
+        };
+        let (resource, subresource) = (self.resource(), self.subresource());
+        write!(f, "{verb} {resource}{slash}{subresource} {}", self.key())
+    }
+}
+
+/// A line for a log or a dry run.
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Write { write, .. } => write.fmt(f),
+            Step::Event(event) => write!(f, "event {event}"),
+            Step::EnqueueClaim(claim) => write!(f, "sync claim {claim}"),
+            Step::Start(operation) => write!(f, "start {operation}"),
+        }
+    }
+}
+
 /// What follows if a write fails.
 ///
 /// [`Execution`](super::Execution) does what it says; an embedder need not look

@@ -1,5 +1,7 @@
 //! Plans, and where things stand after one.
 
+use std::fmt;
+
 use super::{Step, WriteFailure};
 use crate::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
 use crate::binding::{ClaimLifeRefusal, ClaimStatusError, VolumeLifeRefusal};
@@ -90,6 +92,21 @@ pub enum Verdict {
     /// Nothing is decided yet, and nothing is to be done: read this claim from
     /// the API server, and decide again with what it says.
     AskApiServer(ClaimKey),
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Verdict::Settled => f.write_str("settled"),
+            Verdict::Retry(error) => write!(f, "to be tried again: {error}"),
+            Verdict::AskApiServer(claim) => {
+                write!(
+                    f,
+                    "undecided until claim {claim} was read from the API server"
+                )
+            }
+        }
+    }
 }
 
 /// Why a sync ends with an error. `Display` is upstream's text.

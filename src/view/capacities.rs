@@ -8,7 +8,7 @@ use crate::api::CsiStorageCapacity;
 
 /// The CSIStorageCapacities of each class, by namespace and name. Those without
 /// a class stand under "".
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct CapacitiesByClass {
     classes: BTreeMap<Box<str>, Table<CsiStorageCapacity>>,
 }

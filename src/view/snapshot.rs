@@ -45,7 +45,7 @@ use crate::matching::{FindError, SearchOptions, VolumeIndex};
 /// assert_eq!(users, ["web"]);
 /// # Ok::<(), pvbind::api::ReadError>(())
 /// ```
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     pub(super) volumes: VolumeIndex,
     /// The same volumes, for look-ups.

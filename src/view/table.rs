@@ -13,7 +13,7 @@ use super::stored::sealed::Stored;
 /// Twice: hashed for look-ups, which are most of what a settled sync costs in a
 /// large cluster, and in order for iteration. No order of the hashed side
 /// reaches a caller.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Table<T> {
     hashed: Hashed<T>,
     in_order: BTreeMap<Box<str>, BTreeMap<Box<str>, Arc<T>>>,
@@ -68,7 +68,7 @@ impl<T> Default for Table<T> {
 }
 
 /// Objects of one kind, hashed by namespace and name.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Hashed<T> {
     objects: HashSet<ByKey<T>>,
 }
@@ -100,7 +100,7 @@ impl<T> Default for Hashed<T> {
 }
 
 /// An object that hashes and compares by its namespace and name.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct ByKey<T>(Arc<T>);
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -21,7 +21,7 @@ impl AffinityId {
 pub(super) type ByAffinity<T> = HashMap<AffinityId, T, BuildHasherDefault<NumberHasher>>;
 
 /// Spreads a small number over all bits.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct NumberHasher(u64);
 
 impl Hasher for NumberHasher {
@@ -43,7 +43,7 @@ impl Hasher for NumberHasher {
 }
 
 /// All different node affinities of the volumes in the index.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Affinities {
     entries: Vec<Known>,
     unused: Vec<AffinityId>,
@@ -56,7 +56,7 @@ pub(super) struct Affinities {
     candidates: BTreeMap<Box<str>, HashMap<Box<str>, Candidates>>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Known {
     users: usize,
     compiled: CompiledNodeSelector,
@@ -92,7 +92,7 @@ pub(super) struct Candidate {
 
 /// The affinities behind one label. Nearly always one, which then needs no
 /// memory of its own.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Candidates {
     One(Candidate),
     Many(Vec<Candidate>),
@@ -127,7 +127,7 @@ impl Candidates {
 
 /// The affinities that a node may match, by its labels; see
 /// [`Affinities::candidates`].
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct NodeCandidates<'a> {
     /// Those of the first label that leads to any: the host name, as a rule,
     /// and no other.

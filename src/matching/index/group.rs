@@ -12,7 +12,7 @@ use crate::selector::CompiledLabelSelector;
 
 /// All open volumes: those without claimRef, in phase Available, that nobody
 /// asked to delete.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Groups {
     /// By class, VolumeAttributesClass and volume mode.
     groups: BTreeMap<Box<str>, ByAttributesClass>,
@@ -172,7 +172,7 @@ impl Wanted<'_> {
 }
 
 /// The open volumes that also have the same access modes.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct ModesGroup {
     all: Ordered,
     /// The same volumes by their node affinity.

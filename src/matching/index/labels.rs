@@ -11,7 +11,7 @@ use crate::selector::{CompiledLabelSelector, Condition, Requirement};
 /// The labelled open volumes of a group: volumes with equal labels stand
 /// together, so that a selector is evaluated once for all of them, and each
 /// label leads to the sets that have it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct LabelIndex {
     sets: Vec<LabelSet>,
     unused: Vec<u32>,
@@ -20,7 +20,7 @@ pub(super) struct LabelIndex {
     postings: BTreeMap<Box<str>, BTreeMap<Box<str>, BTreeSet<u32>>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct LabelSet {
     /// Any volume that has, or once had, these labels.
     example: Arc<PersistentVolume>,

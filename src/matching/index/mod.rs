@@ -71,7 +71,7 @@ use std::collections::BTreeMap;
 /// assert_eq!(found.unwrap().name(), "large");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct VolumeIndex {
     by_name: VolumesByName,
     affinities: Affinities,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::api::PersistentVolume;
 
 /// Volumes in the order of their names.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct VolumesByName {
     volumes: BTreeSet<ByName>,
 }
@@ -72,7 +72,7 @@ impl NameStart {
 }
 
 /// A volume that orders by its name.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct ByName {
     start: NameStart,
     volume: Arc<PersistentVolume>,

@@ -263,7 +263,7 @@ impl fmt::Debug for NodeLabels<'_> {
 }
 
 /// The volumes that have a claimRef, by the claim that it names.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Reserved {
     hasher: RandomState,
     /// By the hash of namespace and name. Volumes of claims with equal hashes
@@ -272,7 +272,7 @@ pub(super) struct Reserved {
 }
 
 /// Nearly always one, which then needs no memory of its own.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum OneOrMany {
     One(Arc<PersistentVolume>),
     Many(Box<VolumesByName>),

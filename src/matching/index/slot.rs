@@ -126,7 +126,7 @@ impl Eq for Slot {}
 ///
 /// Most sets are tiny (the volumes of one class on one host), so a short one is
 /// a sorted vector.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Ordered {
     Few(Vec<Slot>),
     Many(BTreeSet<Slot>),
