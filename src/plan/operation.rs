@@ -70,7 +70,7 @@ pub enum Operation {
 /// let claim: PersistentVolumeClaim =
 ///     serde_json::from_str(r#"{"spec": {"storageClassName": "old"}}"#)?;
 /// // A CSI driver has taken over from the in-tree plugin that the class names.
-/// let plan = sync_claim(&Config::default().with_migrated_plugins(), &snapshot, &claim);
+/// let plan = sync_claim(&Config::default(), &snapshot, &claim);
 /// let Some(Step::Start(Operation::Provision { provisioner, .. })) = plan.steps.last() else { panic!() };
 /// assert_eq!(*provisioner, Provisioner::External("pd.csi.storage.gke.io".to_owned()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
