@@ -140,6 +140,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_shortened_uid_is_counted_without_its_dashes() {
+        let claim = r#"{"metadata": {"uid": "1b-4e-28"}}"#;
+        let claim: PersistentVolumeClaim = serde_json::from_str(claim).unwrap();
+        let name = |length| VolumeNames::new("k", length).unwrap().name_for(&claim);
+        assert_eq!(name(Some(3)), "k-1b4");
+        assert_eq!(name(Some(6)), "k-1b4e28");
+        assert_eq!(name(Some(usize::MAX)), "k-1b4e28");
+        assert_eq!(name(None), "k-1b-4e-28");
+    }
+
+    #[test]
     fn names_that_no_object_can_have_are_refused_before_there_is_a_claim() {
         let refused = |prefix: &str, length| VolumeNames::new(prefix, length).unwrap_err();
         assert_eq!(refused("", None), VolumeNamesError::NoPrefix);

@@ -1,6 +1,7 @@
 //! The whole of a claim's sync: request, answers, object.
 
 mod answer;
+mod request;
 mod run;
 
 use std::sync::Arc;

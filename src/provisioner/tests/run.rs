@@ -87,6 +87,8 @@ struct Disks {
     has_secrets: bool,
     lacks_snapshots: bool,
     says_no_source: bool,
+    /// What it says when it is to delete a volume, instead of doing so.
+    declines: Option<DeleteAnswer>,
 }
 
 impl Driver for Disks {
@@ -101,7 +103,7 @@ impl Driver for Disks {
     }
     fn delete_volume(&mut self, request: csi::DeleteVolumeRequest) -> DeleteAnswer {
         self.deleted.push(request);
-        DeleteAnswer::Deleted
+        self.declines.clone().unwrap_or(DeleteAnswer::Deleted)
     }
     fn secrets(&mut self, secret: &SecretReference) -> Result<csi::Secrets, String> {
         let secrets = [("from".to_owned(), secret.to_string())];
@@ -319,6 +321,42 @@ fn a_volume_is_deleted_whatever_else_became_of_its_class() {
     let report = run_volume(&config, &view, &mut server, &mut disks, &volume);
     assert_eq!(report.outcome, Ok(VolumeOutcome::Deleted));
     assert_eq!(disks.deleted[0].secrets.0["from"], "disks/keys");
+}
+
+#[test]
+fn a_volume_that_does_not_serve_and_is_not_deleted_is_told_of_as_orphaned() {
+    let view = view(&class(json!({})));
+    let source = json!({"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot",
+        "name": "s"});
+    for answer in [
+        DeleteAnswer::Failed("down".to_owned()),
+        DeleteAnswer::Ignored("down".to_owned()),
+    ] {
+        let mut disks = Disks {
+            says_no_source: true,
+            declines: Some(answer),
+            ..Disks::default()
+        };
+        let (config, mut server) = (Config::new("disk.csi"), Server::default());
+        let claim = claim(json!({"dataSource": source}));
+        let end = run_claim(&config, &view, &mut server, &mut disks, &claim).end;
+        let text = end.outcome.unwrap_err().to_string();
+        assert!(text.ends_with("volume is orphaned: down"), "{text}");
+    }
+}
+
+#[test]
+fn a_secret_that_cannot_be_read_now_changes_nothing_of_what_is_in_progress() {
+    let view = view(&class(json!({"parameters": {
+        "csi.storage.k8s.io/provisioner-secret-name": "keys",
+        "csi.storage.k8s.io/provisioner-secret-namespace": "disks"}})));
+    let (config, mut server) = (Config::new("disk.csi"), Server::default());
+    let mut disks = Disks::default();
+    let end = run_claim(&config, &view, &mut server, &mut disks, &claim(json!({}))).end;
+    assert!(disks.asked.is_empty());
+    assert_eq!(end.progress, Progress::Unchanged);
+    let text = end.outcome.unwrap_err().to_string();
+    assert_eq!(text, "secret `disks/keys` was not found");
 }
 
 #[test]
