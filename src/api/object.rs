@@ -58,12 +58,28 @@ impl UnknownFields {
             .flat_map(|fields| fields.iter().map(|(key, value)| (key.as_str(), value)))
     }
 
-    /// Sets an unknown field. Setting a name that the object has a typed field
-    /// for writes that name twice; use the typed field instead.
+    /// Sets an unknown field. Where the object has a typed field of that name,
+    /// use that: if both are set, the typed one is written.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolumeClaim;
+    /// let mut claim = PersistentVolumeClaim::default();
+    /// claim.spec.unknown.insert("priority", 3.into());
+    /// claim.spec.unknown.insert("volumeName", "pv-1".into());
+    /// claim.spec.volume_name = Some("pv-2".to_owned());
+    /// let text = r#"{"spec":{"volumeName":"pv-2","priority":3}}"#;
+    /// assert_eq!(serde_json::to_string(&claim)?, text);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn insert(&mut self, name: impl Into<String>, value: Value) {
         self.fields
             .get_or_insert_with(Box::default)
             .insert(name.into(), value);
+    }
+
+    /// Takes an unknown field out.
+    pub fn remove(&mut self, name: &str) -> Option<Value> {
+        self.fields.as_mut()?.shift_remove(name)
     }
 
     /// How many unknown fields there are.
@@ -356,7 +372,13 @@ macro_rules! object {
                 let mut map = serializer.serialize_map(None)?;
                 $( $crate::api::object::write_field(&mut map, $key, &self.$field)?; )*
                 for (name, value) in self.unknown.iter() {
-                    map.serialize_entry(name, value)?;
+                    let stands_already = match name {
+                        $( $key => !$crate::api::object::Field::is_absent(&self.$field), )*
+                        _ => false,
+                    };
+                    if !stands_already {
+                        map.serialize_entry(name, value)?;
+                    }
                 }
                 map.end()
             }
