@@ -40,6 +40,12 @@ impl AccessModeSet {
     }
 
     /// All sets in the order of the search.
+    ///
+    /// ```
+    /// use pvbind::matching::AccessModeSet;
+    /// let names: Vec<_> = AccessModeSet::all().map(|set| set.to_string()).collect();
+    /// assert_eq!(names[..7], ["", "RWO", "ROX", "RWX", "RWOP", "RWO,ROX", "RWO,RWX"]);
+    /// ```
     pub fn all() -> impl Iterator<Item = AccessModeSet> {
         // INVARIANT (search order): sorted by `Ord`; a test compares.
         [0, 8, 4, 2, 1, 12, 10, 9, 6, 5, 3, 14, 13, 11, 7, 15]

@@ -39,6 +39,32 @@ impl Default for SearchOptions {
 }
 
 /// Who searches, and how.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+/// use pvbind::matching::{FindOptions, find_matching_volume};
+/// let volume = |name: &str| -> PersistentVolume {
+///     serde_json::from_value(serde_json::json!({
+///         "metadata": {"name": name}, "status": {"phase": "Available"}})).unwrap()
+/// };
+/// let (claim, volumes) = (PersistentVolumeClaim::default(), [volume("pv-1"), volume("pv-2")]);
+/// let find = |options: FindOptions<'_>| {
+///     let found = find_matching_volume(&claim, &volumes, &options).unwrap();
+///     found.map(PersistentVolume::name)
+/// };
+/// // The controller, while binding waits for a pod: nothing is reserved for the claim.
+/// assert_eq!(find(FindOptions { delay_binding: true, ..FindOptions::default() }), None);
+/// // The scheduler, for a node, when another claim of the pod has taken pv-1.
+/// let labels = BTreeMap::new();
+/// let for_node = FindOptions {
+///     node_labels: Some(&labels),
+///     excluded: &["pv-1"],
+///     delay_binding: true,
+///     ..FindOptions::default()
+/// };
+/// assert_eq!(find(for_node), Some("pv-2"));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct FindOptions<'a> {
     /// The labels of the node that must be able to reach the volume. The
@@ -80,7 +106,23 @@ impl From<SearchOptions> for FindOptions<'_> {
 }
 
 /// Why no search can be made for a claim. `Display` is upstream's text, but for
-/// what follows the claim in the second one.
+/// what follows the claim in that of [`Selector`](FindError::Selector): the
+/// place and the mistake, in this crate's words.
+///
+/// ```
+/// use pvbind::api::PersistentVolumeClaim;
+/// use pvbind::matching::{FindOptions, find_matching_volume};
+/// let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
+///     "metadata": {"namespace": "shop", "name": "data"},
+///     "spec": {"selector": {"matchExpressions": [{"key": "disk", "operator": "Like"}]}}}))?;
+/// let error = find_matching_volume(&claim, [], &FindOptions::default()).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "error creating internal label selector for claim: shop/data: matchExpressions[0].operator: \
+///      `Like` is not one of the operators `In`, `NotIn`, `Exists`, `DoesNotExist`",
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FindError {

@@ -12,6 +12,50 @@
 //! facts. The slice searches are the definition: they visit every volume and
 //! apply the rules in upstream's order. [`VolumeIndex`] gives the same answers
 //! without visiting them.
+//!
+//! # The rules
+//! In the order of [`find_matching_volume`]:
+//!
+//! | rule | holds for | refused as |
+//! | --- | --- | --- |
+//! | [`check_not_excluded`] | every volume | `excluded` |
+//! | [`check_claim_ref`] | every volume | `claimed-by-other` |
+//! | [`check_capacity`] | every volume | `too-small` |
+//! | [`check_volume_mode`] | every volume | `volume-mode` |
+//! | [`check_attributes_class`] | every volume | `attributes-class`, `attributes-class-disabled` |
+//! | [`check_not_being_deleted`] | every volume | `being-deleted` |
+//! | [`check_node_affinity`] | every volume, if a node is given | `node-affinity` |
+//! | [`check_reserved`] | what is not bound to the claim, if binding is delayed and no node is given | `not-reserved` |
+//! | [`check_phase`] | what is not bound to the claim | `phase` |
+//! | [`check_selector`] | what is not bound to the claim | `selector`, `selector-unparsable` |
+//! | [`check_class`] | what is not bound to the claim | `class` |
+//! | [`check_access_modes`] | what is not bound to the claim, if a node is given | `access-modes` |
+//! | [`check_known_access_modes`] | every volume, in the search of the controller | `access-modes` |
+//!
+//! Each but the last is a step of `FindMatchingVolume` of Kubernetes 1.36; the
+//! last stands for the groups of `findBestMatchForClaim`. Each is total: there
+//! is no object for which it panics. Each costs constant time and no
+//! allocation, unless it says otherwise, on objects of the sizes that an API
+//! server admits; a hostile one costs at most time linear in its size.
+//!
+//! ```
+//! use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+//! use pvbind::matching::{FindOptions, MatchReport, find_matching_volume};
+//! let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+//!     "metadata": {"name": "pv-1"}, "status": {"phase": "Available"},
+//!     "spec": {"capacity": {"storage": "5G"}}}))?;
+//! let claim: PersistentVolumeClaim = serde_json::from_str(
+//!     r#"{"spec": {"resources": {"requests": {"storage": "5Gi"}}}}"#)?;
+//! let options = FindOptions::default();
+//! assert_eq!(find_matching_volume(&claim, [&volume], &options).unwrap(), None);
+//! // And why not?
+//! let report = MatchReport::new(&claim, [&volume], &options);
+//! assert_eq!(
+//!     report.volumes[0].refusals[0].to_string(),
+//!     "is too small: has 5G, asked 5Gi"
+//! );
+//! # Ok::<(), serde_json::Error>(())
+//! ```
 
 mod refusal;
 pub use refusal::{Mismatch, Refusal};

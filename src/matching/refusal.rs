@@ -15,6 +15,21 @@ use crate::quantity::Quantity;
 /// costs nothing to make. `Display` is half a sentence that goes on from the
 /// volume's name ("is too small: has 5Gi, asked 10Gi"); [`Refusal::code`] is
 /// for programs and never changes.
+///
+/// ```
+/// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+/// use pvbind::matching::{Refusal, check_capacity};
+/// let volume: PersistentVolume =
+///     serde_json::from_str(r#"{"spec": {"capacity": {"storage": "5Gi"}}}"#)?;
+/// let claim: PersistentVolumeClaim =
+///     serde_json::from_str(r#"{"spec": {"resources": {"requests": {"storage": "10Gi"}}}}"#)?;
+/// let refusal = check_capacity(&volume, &claim).unwrap_err();
+/// let Refusal::TooSmall { has, asked } = refusal else { panic!() };
+/// assert!(has < asked);
+/// assert_eq!(refusal.to_string(), "is too small: has 5Gi, asked 10Gi");
+/// assert_eq!(refusal.code(), "too-small");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Refusal<'a> {
@@ -223,6 +238,19 @@ impl fmt::Display for Modes<'_> {
 /// Why a claim cannot have the volume that it names: the refusal of
 /// [`volume_satisfies_claim`](super::volume_satisfies_claim), whose `Display`
 /// is the text that upstream puts into the event.
+///
+/// ```
+/// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+/// use pvbind::matching::volume_satisfies_claim;
+/// let volume: PersistentVolume =
+///     serde_json::from_str(r#"{"spec": {"storageClassName": "fast"}}"#)?;
+/// let claim = PersistentVolumeClaim::default();
+/// let mismatch = volume_satisfies_claim(&volume, &claim, true).unwrap_err();
+/// // To people upstream says that they differ, and not how.
+/// assert_eq!(mismatch.to_string(), "storageClassName does not match");
+/// assert_eq!(mismatch.refusal.to_string(), "has class `fast`, asked none");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mismatch<'a> {
     /// The first rule that refuses, with the facts.

@@ -19,6 +19,26 @@ use crate::selector::CompiledLabelSelector;
 
 /// Where a volume stands in the search for a claim. Every volume is in exactly
 /// one of these buckets.
+///
+/// ```
+/// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+/// use pvbind::matching::{Bucket, FindOptions, MatchReport};
+/// let volume = |name: &str, size: &str| -> PersistentVolume {
+///     serde_json::from_value(serde_json::json!({
+///         "metadata": {"name": name}, "status": {"phase": "Available"},
+///         "spec": {"capacity": {"storage": size}}})).unwrap()
+/// };
+/// let claim: PersistentVolumeClaim =
+///     serde_json::from_str(r#"{"spec": {"resources": {"requests": {"storage": "5Gi"}}}}"#)?;
+/// let volumes = [volume("a", "8Gi"), volume("b", "5Gi"), volume("c", "1Gi")];
+/// let report = MatchReport::new(&claim, &volumes, &FindOptions::default());
+/// let buckets: Vec<_> = report.volumes.iter()
+///     .map(|report| (report.volume.name(), report.bucket.code()))
+///     .collect();
+/// assert_eq!(buckets, [("b", "chosen"), ("a", "fits-larger"), ("c", "refused")]);
+/// assert_eq!(report.bucket(Bucket::Refused).count(), 1);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Bucket {
@@ -62,6 +82,19 @@ impl fmt::Display for Bucket {
 }
 
 /// One volume of a [`MatchReport`].
+///
+/// ```
+/// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+/// use pvbind::matching::{FindOptions, MatchReport};
+/// let volume: PersistentVolume = serde_json::from_str(
+///     r#"{"spec": {"storageClassName": "fast"}, "status": {"phase": "Released"}}"#)?;
+/// let claim = PersistentVolumeClaim::default();
+/// let report = MatchReport::new(&claim, [&volume], &FindOptions::default());
+/// // All that stands in the way, not only what is met first.
+/// let codes: Vec<_> = report.volumes[0].refusals.iter().map(|refusal| refusal.code()).collect();
+/// assert_eq!(codes, ["phase", "class"]);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct VolumeReport<'a> {
@@ -92,6 +125,19 @@ impl VolumeReport<'_> {
     ///
     /// Costs time in proportion to the digits of the difference: at most a
     /// million, beyond which all that is asked for counts as missing.
+    ///
+    /// ```
+    /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+    /// use pvbind::matching::{FindOptions, MatchReport};
+    /// let volume: PersistentVolume =
+    ///     serde_json::from_str(r#"{"spec": {"capacity": {"storage": "6Gi"}}}"#)?;
+    /// let claim: PersistentVolumeClaim =
+    ///     serde_json::from_str(r#"{"spec": {"resources": {"requests": {"storage": "8Gi"}}}}"#)?;
+    /// let report = MatchReport::new(&claim, [&volume], &FindOptions::default());
+    /// let shortfall = report.volumes[0].shortfall().unwrap();
+    /// assert_eq!((shortfall.bytes.to_string().as_str(), shortfall.percent), ("2Gi", 25.0));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn shortfall(&self) -> Option<Shortfall> {
         self.refusals.iter().find_map(|refusal| match refusal {
             Refusal::TooSmall { has, asked } => Some(Shortfall {

@@ -1,8 +1,7 @@
 //! The rules, one function each.
 //!
-//! Each is a step of `FindMatchingVolume` of Kubernetes 1.36 (the access modes
-//! as groups, one of `findBestMatchForClaim`), is total, costs no allocation on
-//! objects that are not hostile, and returns its refusal with the facts.
+//! What they promise stands in the documentation of the module
+//! [`matching`](super).
 
 use std::collections::BTreeMap;
 
@@ -15,6 +14,18 @@ use crate::selector::{CompiledLabelSelector, node_selector_matches};
 ///
 /// # Errors
 /// [`Refusal::Excluded`].
+///
+/// Follows the parameter `excludedVolumes` of `FindMatchingVolume` of Kubernetes
+/// 1.36.
+///
+/// ```
+/// # use pvbind::api::PersistentVolume;
+/// use pvbind::matching::{Refusal, check_not_excluded};
+/// let volume: PersistentVolume = serde_json::from_str(r#"{"metadata": {"name": "pv-1"}}"#)?;
+/// assert_eq!(check_not_excluded(&volume, &["pv-2"]), Ok(()));
+/// assert_eq!(check_not_excluded(&volume, &["pv-2", "pv-1"]), Err(Refusal::Excluded));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub fn check_not_excluded<'a>(
     volume: &'a PersistentVolume,
     excluded: &[&str],
@@ -32,6 +43,28 @@ pub fn check_not_excluded<'a>(
 ///
 /// # Errors
 /// [`Refusal::ClaimedByOther`].
+///
+/// Follows a step of `FindMatchingVolume` of Kubernetes 1.36. Constant cost.
+///
+/// ```
+/// # use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+/// use pvbind::matching::check_claim_ref;
+/// let volume: PersistentVolume = serde_json::from_str(
+///     r#"{"spec": {"claimRef": {"namespace": "shop", "name": "data", "uid": "u-1"}}}"#)?;
+/// let claim = |name: &str, uid: &str| -> PersistentVolumeClaim {
+///     serde_json::from_value(serde_json::json!({"metadata": {"namespace": "shop", "name": name, "uid": uid}})).unwrap()
+/// };
+/// assert!(check_claim_ref(&volume, &claim("data", "u-1")).is_ok());
+/// let other = claim("other", "u-3");
+/// assert_eq!(check_claim_ref(&volume, &other).unwrap_err().to_string(), "is bound to shop/data");
+/// // The claim was deleted and made again under its name.
+/// let again = claim("data", "u-2");
+/// assert_eq!(
+///     check_claim_ref(&volume, &again).unwrap_err().to_string(),
+///     "still belongs to an earlier claim named shop/data (uid u-1)",
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub fn check_claim_ref<'a>(
     volume: &'a PersistentVolume,
     claim: &PersistentVolumeClaim,
@@ -51,6 +84,22 @@ pub fn check_claim_ref<'a>(
 ///
 /// # Errors
 /// [`Refusal::TooSmall`].
+///
+/// Follows a step of `FindMatchingVolume` of Kubernetes 1.36. Constant cost, as
+/// long as the amounts are not hostile.
+///
+/// ```
+/// # use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+/// use pvbind::matching::check_capacity;
+/// let volume: PersistentVolume =
+///     serde_json::from_str(r#"{"spec": {"capacity": {"storage": "10G"}}}"#)?;
+/// let claim: PersistentVolumeClaim =
+///     serde_json::from_str(r#"{"spec": {"resources": {"requests": {"storage": "10Gi"}}}}"#)?;
+/// // The usual mistake: ten billion bytes are less than ten times 2^30.
+/// let refusal = check_capacity(&volume, &claim).unwrap_err();
+/// assert_eq!(refusal.to_string(), "is too small: has 10G, asked 10Gi");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub fn check_capacity<'a>(
     volume: &'a PersistentVolume,
     claim: &'a PersistentVolumeClaim,
@@ -69,6 +118,21 @@ pub fn check_capacity<'a>(
 ///
 /// # Errors
 /// [`Refusal::VolumeMode`].
+///
+/// Constant cost.
+///
+/// ```
+/// # use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+/// use pvbind::matching::check_volume_mode;
+/// let volume = PersistentVolume::default();
+/// let file_system: PersistentVolumeClaim =
+///     serde_json::from_str(r#"{"spec": {"volumeMode": "Filesystem"}}"#)?;
+/// assert_eq!(check_volume_mode(&volume, &file_system), Ok(()));
+/// let block: PersistentVolumeClaim = serde_json::from_str(r#"{"spec": {"volumeMode": "Block"}}"#)?;
+/// let refusal = check_volume_mode(&volume, &block).unwrap_err();
+/// assert_eq!(refusal.to_string(), "has volume mode Filesystem, asked Block");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub fn check_volume_mode<'a>(
     volume: &'a PersistentVolume,
     claim: &'a PersistentVolumeClaim,
@@ -86,6 +150,25 @@ pub fn check_volume_mode<'a>(
 ///
 /// # Errors
 /// [`Refusal::AttributesClass`], [`Refusal::AttributesClassDisabled`].
+///
+/// Follows a step of `FindMatchingVolume` of Kubernetes 1.36. Constant cost.
+///
+/// ```
+/// # use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+/// use pvbind::matching::check_attributes_class;
+/// let volume: PersistentVolume =
+///     serde_json::from_str(r#"{"spec": {"volumeAttributesClassName": "gold"}}"#)?;
+/// let claim = PersistentVolumeClaim::default();
+/// let refusal = check_attributes_class(&volume, &claim, true).unwrap_err();
+/// assert_eq!(refusal.to_string(), "has VolumeAttributesClass `gold`, asked none");
+/// // With the feature off the name alone is enough.
+/// let same: PersistentVolumeClaim =
+///     serde_json::from_str(r#"{"spec": {"volumeAttributesClassName": "gold"}}"#)?;
+/// assert_eq!(check_attributes_class(&volume, &same, true), Ok(()));
+/// let refusal = check_attributes_class(&volume, &same, false).unwrap_err();
+/// assert_eq!(refusal.code(), "attributes-class-disabled");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub fn check_attributes_class<'a>(
     volume: &'a PersistentVolume,
     claim: &'a PersistentVolumeClaim,
@@ -109,6 +192,19 @@ pub fn check_attributes_class<'a>(
 ///
 /// # Errors
 /// [`Refusal::BeingDeleted`].
+///
+/// Follows a step of `FindMatchingVolume` of Kubernetes 1.36. Constant cost.
+///
+/// ```
+/// # use pvbind::api::PersistentVolume;
+/// use pvbind::matching::check_not_being_deleted;
+/// let going: PersistentVolume = serde_json::from_str(
+///     r#"{"metadata": {"name": "pv-1", "deletionTimestamp": "2026-01-01T00:00:00Z"},
+///         "status": {"phase": "Available"}}"#)?;
+/// let refusal = check_not_being_deleted(&going).unwrap_err();
+/// assert_eq!(refusal.to_string(), "is being deleted");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub fn check_not_being_deleted(volume: &PersistentVolume) -> Result<(), Refusal<'_>> {
     if volume.metadata.is_being_deleted() {
         Err(Refusal::BeingDeleted {
@@ -127,6 +223,24 @@ pub fn check_not_being_deleted(volume: &PersistentVolume) -> Result<(), Refusal<
 ///
 /// # Errors
 /// [`Refusal::NodeAffinity`].
+///
+/// Cost: that of [`node_selector_matches`](crate::selector::node_selector_matches), which
+/// compiles the affinity. For one volume and many nodes compile it once:
+/// [`CompiledNodeSelector`](crate::selector::CompiledNodeSelector).
+///
+/// ```
+/// # use pvbind::api::PersistentVolume;
+/// use std::collections::BTreeMap;
+/// use pvbind::matching::check_node_affinity;
+/// let local: PersistentVolume = serde_json::from_value(serde_json::json!({
+///     "spec": {"nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [
+///         {"key": "kubernetes.io/hostname", "operator": "In", "values": ["a"]}]}]}}}}))?;
+/// let host = |name: &str| BTreeMap::from([("kubernetes.io/hostname".to_owned(), name.to_owned())]);
+/// assert_eq!(check_node_affinity(&local, &host("a")), Ok(()));
+/// let refusal = check_node_affinity(&local, &host("b")).unwrap_err();
+/// assert_eq!(refusal.to_string(), "cannot be reached from the node");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub fn check_node_affinity<'a>(
     volume: &'a PersistentVolume,
     node_labels: &BTreeMap<String, String>,
@@ -148,6 +262,21 @@ pub fn check_node_affinity<'a>(
 ///
 /// # Errors
 /// [`Refusal::NotReserved`].
+///
+/// Follows a step of `FindMatchingVolume` of Kubernetes 1.36. Constant cost.
+///
+/// ```
+/// # use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+/// use pvbind::matching::{Refusal, check_reserved};
+/// let claim: PersistentVolumeClaim =
+///     serde_json::from_str(r#"{"metadata": {"namespace": "shop", "name": "data", "uid": "u-1"}}"#)?;
+/// // A claimRef without uid reserves the volume.
+/// let reserved: PersistentVolume =
+///     serde_json::from_str(r#"{"spec": {"claimRef": {"namespace": "shop", "name": "data"}}}"#)?;
+/// assert_eq!(check_reserved(&reserved, &claim), Ok(()));
+/// assert_eq!(check_reserved(&PersistentVolume::default(), &claim), Err(Refusal::NotReserved));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub fn check_reserved<'a>(
     volume: &'a PersistentVolume,
     claim: &PersistentVolumeClaim,
@@ -163,6 +292,19 @@ pub fn check_reserved<'a>(
 ///
 /// # Errors
 /// [`Refusal::Phase`].
+///
+/// Follows a step of `FindMatchingVolume` of Kubernetes 1.36. Constant cost.
+///
+/// ```
+/// # use pvbind::api::PersistentVolume;
+/// use pvbind::matching::check_phase;
+/// // Made a moment ago: the controller has yet to call it Available.
+/// let new = PersistentVolume::default();
+/// assert_eq!(check_phase(&new).unwrap_err().to_string(), "has no phase yet");
+/// let released: PersistentVolume = serde_json::from_str(r#"{"status": {"phase": "Released"}}"#)?;
+/// assert_eq!(check_phase(&released).unwrap_err().to_string(), "is Released, not Available");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub fn check_phase(volume: &PersistentVolume) -> Result<(), Refusal<'_>> {
     match volume.status.phase.as_ref() {
         Some(VolumePhase::Available) => Ok(()),
@@ -174,6 +316,22 @@ pub fn check_phase(volume: &PersistentVolume) -> Result<(), Refusal<'_>> {
 ///
 /// # Errors
 /// [`Refusal::Selector`].
+///
+/// Follows a step of `FindMatchingVolume` of Kubernetes 1.36. Cost: one look-up
+/// for each requirement.
+///
+/// ```
+/// # use pvbind::api::{LabelSelector, PersistentVolume};
+/// use pvbind::matching::{Refusal, check_selector};
+/// use pvbind::selector::CompiledLabelSelector;
+/// let volume: PersistentVolume = serde_json::from_str(r#"{"metadata": {"labels": {"disk": "hdd"}}}"#)?;
+/// let written: LabelSelector = serde_json::from_str(r#"{"matchLabels": {"disk": "ssd"}}"#)?;
+/// // Once for the claim, not for each volume.
+/// let selector = CompiledLabelSelector::compile(&written)?;
+/// assert_eq!(check_selector(&volume, Some(&selector)), Err(Refusal::Selector));
+/// assert_eq!(check_selector(&volume, None), Ok(()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn check_selector<'a>(
     volume: &'a PersistentVolume,
     selector: Option<&CompiledLabelSelector>,
@@ -189,6 +347,20 @@ pub fn check_selector<'a>(
 ///
 /// # Errors
 /// [`Refusal::Class`].
+///
+/// Follows a step of `FindMatchingVolume` of Kubernetes 1.36. Constant cost.
+///
+/// ```
+/// # use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+/// use pvbind::matching::check_class;
+/// let fast: PersistentVolume = serde_json::from_str(r#"{"spec": {"storageClassName": "fast"}}"#)?;
+/// let unset = PersistentVolumeClaim::default();
+/// let refusal = check_class(&fast, &unset).unwrap_err();
+/// assert_eq!(refusal.to_string(), "has class `fast`, asked none");
+/// // To this rule a claim that says no class is one that says "".
+/// assert_eq!(check_class(&PersistentVolume::default(), &unset), Ok(()));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub fn check_class<'a>(
     volume: &'a PersistentVolume,
     claim: &'a PersistentVolumeClaim,
@@ -208,6 +380,21 @@ pub fn check_class<'a>(
 ///
 /// # Errors
 /// [`Refusal::AccessModes`].
+///
+/// Linear cost in the number of modes; long lists of unknown ones add a logarithm.
+///
+/// ```
+/// # use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+/// use pvbind::matching::check_access_modes;
+/// let volume: PersistentVolume =
+///     serde_json::from_str(r#"{"spec": {"accessModes": ["ReadWriteMany", "ReadOnlyMany"]}}"#)?;
+/// let claim: PersistentVolumeClaim =
+///     serde_json::from_str(r#"{"spec": {"accessModes": ["ReadWriteOnce"]}}"#)?;
+/// // No mode stands for another: who may write from many nodes may not from one.
+/// let refusal = check_access_modes(&volume, &claim).unwrap_err();
+/// assert_eq!(refusal.to_string(), "has access modes RWX,ROX, asked RWO");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub fn check_access_modes<'a>(
     volume: &'a PersistentVolume,
     claim: &'a PersistentVolumeClaim,
@@ -236,6 +423,20 @@ pub fn check_access_modes<'a>(
 ///
 /// # Errors
 /// [`Refusal::AccessModes`].
+///
+/// Linear cost in the number of modes, without allocation.
+///
+/// ```
+/// # use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+/// use pvbind::matching::{check_access_modes, check_known_access_modes};
+/// let modes = r#"{"spec": {"accessModes": ["ReadWriteOnce", "ReadWriteSometimes"]}}"#;
+/// let volume: PersistentVolume = serde_json::from_str(modes)?;
+/// let claim: PersistentVolumeClaim = serde_json::from_str(modes)?;
+/// // A scheduler compares by name; the controller has no group for the claim.
+/// assert!(check_access_modes(&volume, &claim).is_ok());
+/// assert!(check_known_access_modes(&volume, &claim).is_err());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub fn check_known_access_modes<'a>(
     volume: &'a PersistentVolume,
     claim: &'a PersistentVolumeClaim,

@@ -15,6 +15,9 @@ use crate::api::{PersistentVolume, PersistentVolumeClaim};
 /// and volume mode are the same; it has the claim's access modes. Selector, node
 /// affinity, phase and claimRef are not looked at.
 ///
+/// # Errors
+/// The first rule that refuses.
+///
 /// Follows `checkVolumeSatisfyClaim` of Kubernetes 1.36.
 ///
 /// # Differences
@@ -33,6 +36,9 @@ use crate::api::{PersistentVolume, PersistentVolumeClaim};
 /// assert_eq!(mismatch.refusal.to_string(), "is too small: has 1Gi, asked 2Gi");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+///
+/// # Cost
+/// Constant, as long as the amounts are not hostile, and without allocation.
 pub fn volume_satisfies_claim<'a>(
     volume: &'a PersistentVolume,
     claim: &'a PersistentVolumeClaim,

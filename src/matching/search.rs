@@ -10,10 +10,10 @@ use crate::api::{PersistentVolume, PersistentVolumeClaim};
 ///
 /// Volumes are grouped by their set of known access modes. The groups whose set
 /// contains the claim's modes are searched in the order of [`AccessModeSet`],
-/// each with [`find_matching_volume`](super::find_matching_volume), until one has a match. So a 100Gi volume
-/// with exactly ReadWriteOnce goes before a 10Gi volume that can do more, and
-/// an open volume in a narrower group goes before a volume that is reserved for
-/// the claim in a wider one.
+/// each with [`find_matching_volume`](super::find_matching_volume), until one
+/// has a match. So a 100Gi volume with exactly ReadWriteOnce goes before a 10Gi
+/// volume that can do more, and an open volume in a narrower group goes before
+/// a volume that is reserved for the claim in a wider one.
 ///
 /// A claim that asks for an unknown mode is served by no group, a claim without
 /// modes by all.
@@ -29,13 +29,36 @@ use crate::api::{PersistentVolume, PersistentVolumeClaim};
 /// and then the lowest name.
 ///
 /// # Errors
-/// Those of [`find_matching_volume`](super::find_matching_volume), but only when a group is searched: a
-/// claim that no group serves has no match, even if its selector is invalid.
+/// Those of [`find_matching_volume`](super::find_matching_volume), but only when
+/// a group is searched: a claim that no group serves has no match, even if its
+/// selector is invalid.
 ///
 /// # Cost
 /// Linear in the number of volumes, without allocation per volume.
 /// [`VolumeIndex::best_match`](super::VolumeIndex::best_match) gives the same
 /// answer in logarithmic time.
+///
+/// ```
+/// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+/// use pvbind::matching::{SearchOptions, find_best_match_for_claim};
+/// use serde_json::json;
+/// let volume = |name: &str, size: &str, modes: &[&str]| -> PersistentVolume {
+///     serde_json::from_value(json!({
+///         "metadata": {"name": name}, "status": {"phase": "Available"},
+///         "spec": {"capacity": {"storage": size}, "accessModes": modes}}))
+///     .unwrap()
+/// };
+/// let volumes = [
+///     volume("snug", "10Gi", &["ReadWriteOnce", "ReadOnlyMany"]),
+///     volume("large", "100Gi", &["ReadWriteOnce"]),
+/// ];
+/// let claim: PersistentVolumeClaim = serde_json::from_value(json!({"spec": {
+///     "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "5Gi"}}}}))?;
+/// // The narrowest modes go before the smallest size.
+/// let found = find_best_match_for_claim(&claim, &volumes, SearchOptions::default()).unwrap();
+/// assert_eq!(found.unwrap().name(), "large");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub fn find_best_match_for_claim<'v>(
     claim: &PersistentVolumeClaim,
     volumes: impl IntoIterator<Item = &'v PersistentVolume>,

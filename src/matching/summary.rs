@@ -13,6 +13,29 @@ use crate::quantity::Quantity;
 /// Each volume counts once. Of several refusals the one counts that says most
 /// about why the volume was never meant for the claim: another class goes
 /// before another size.
+///
+/// ```
+/// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+/// use pvbind::matching::{FindOptions, MatchReport};
+/// let volume = |class: &str, size: &str| -> PersistentVolume {
+///     serde_json::from_value(serde_json::json!({"status": {"phase": "Available"},
+///         "spec": {"capacity": {"storage": size}, "storageClassName": class}})).unwrap()
+/// };
+/// let claim: PersistentVolumeClaim = serde_json::from_str(
+///     r#"{"spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "5Gi"}}}}"#)?;
+/// // The first fails two rules, and counts for its class.
+/// let volumes = [volume("slow", "1Gi"), volume("fast", "1Gi"), volume("fast", "2Gi")];
+/// let report = MatchReport::new(&claim, &volumes, &FindOptions::default());
+/// let summary = report.summary();
+/// assert_eq!((summary.total, summary.fitting), (3, 0));
+/// let counts: Vec<_> = summary.refused.iter()
+///     .map(|refused| (refused.refusal.code(), refused.count))
+///     .collect();
+/// assert_eq!(counts, [("class", 1), ("too-small", 2)]);
+/// let (largest, asked) = summary.largest_too_small().unwrap();
+/// assert_eq!([largest.to_string(), asked.to_string()], ["2Gi", "5Gi"]);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Summary<'a> {

@@ -141,6 +141,30 @@ impl<'a> VolumeLayers<'a> {
 }
 
 /// A claim, prepared for searches on many nodes: see [`VolumeLayers::search`].
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use std::sync::Arc;
+/// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+/// use pvbind::binding::bind_volume_to_claim;
+/// use pvbind::matching::{VolumeIndex, VolumeLayers};
+/// let open: Arc<PersistentVolume> = serde_json::from_str(
+///     r#"{"metadata": {"name": "pv-1"}, "status": {"phase": "Available"}}"#).map(Arc::new)?;
+/// let first: PersistentVolumeClaim = serde_json::from_str(r#"{"metadata": {"name": "first"}}"#)?;
+/// let second: PersistentVolumeClaim = serde_json::from_str(r#"{"metadata": {"name": "second"}}"#)?;
+/// // Chosen for the first claim, and not written yet.
+/// let taken = bind_volume_to_claim(&open, &first).applied_to(&open);
+/// let index: VolumeIndex = [open].into_iter().collect();
+/// let front: VolumeIndex = [Arc::new(taken)].into_iter().collect();
+///
+/// let labels = BTreeMap::new();
+/// let finds = |layers: &VolumeLayers<'_>| -> Result<bool, pvbind::matching::FindError> {
+///     Ok(layers.search(&second, true)?.on_node(&layers.node(&labels), &[]).is_some())
+/// };
+/// assert!(finds(&VolumeLayers::new(&index))?);
+/// assert!(!finds(&VolumeLayers::new(&index).behind(&front))?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct LayeredSearch<'i, 'c> {
     base: ClaimSearch<'i, 'c>,

@@ -89,6 +89,23 @@ impl VolumeIndex {
     }
 
     /// Puts a volume in, and returns the one of the same name that it replaces.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::matching::VolumeIndex;
+    /// let volume = |class: &str| -> Arc<PersistentVolume> {
+    ///     serde_json::from_value(serde_json::json!({
+    ///         "metadata": {"name": "pv-1"}, "spec": {"storageClassName": class}}))
+    ///     .map(Arc::new)
+    ///     .unwrap()
+    /// };
+    /// let mut index = VolumeIndex::new();
+    /// assert_eq!(index.insert(volume("slow")), None);
+    /// // The changed volume takes the place of the one of its name.
+    /// assert_eq!(index.insert(volume("fast")), Some(volume("slow")));
+    /// assert_eq!(index.len(), 1);
+    /// ```
     pub fn insert(&mut self, volume: Arc<PersistentVolume>) -> Option<Arc<PersistentVolume>> {
         let replaced = self.by_name.insert(Arc::clone(&volume));
         if let Some(replaced) = &replaced {
@@ -117,6 +134,24 @@ impl VolumeIndex {
 
     /// The volumes whose claimRef has this namespace and name, whatever its
     /// uid, in the order of their names.
+    ///
+    /// Costs a look-up, however many volumes there are.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::matching::VolumeIndex;
+    /// let volume = |name: &str, uid: &str| -> Arc<PersistentVolume> {
+    ///     serde_json::from_value(serde_json::json!({"metadata": {"name": name},
+    ///         "spec": {"claimRef": {"namespace": "shop", "name": "data", "uid": uid}}}))
+    ///     .map(Arc::new)
+    ///     .unwrap()
+    /// };
+    /// // One that an earlier claim of the name left behind, and the one that is there now.
+    /// let index: VolumeIndex = [volume("pv-2", "u-2"), volume("pv-1", "u-1")].into_iter().collect();
+    /// let names: Vec<_> = index.claimed_by("shop", "data").map(|volume| volume.name()).collect();
+    /// assert_eq!(names, ["pv-1", "pv-2"]);
+    /// ```
     pub fn claimed_by<'a, 'n>(
         &'a self,
         namespace: &'n str,
@@ -140,6 +175,25 @@ impl VolumeIndex {
     ///
     /// # Errors
     /// Those of the slice search.
+    ///
+    /// ```
+    /// use pvbind::api::{Object, PersistentVolumeClaim, read_objects};
+    /// use pvbind::matching::{SearchOptions, VolumeIndex};
+    /// let objects = read_objects(
+    ///     r#"{"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "status": {"phase": "Available"}}"#,
+    /// )?;
+    /// let volumes = objects.into_iter().filter_map(|object| match object {
+    ///     Object::PersistentVolume(volume) => Some(volume.into()),
+    ///     _ => None,
+    /// });
+    /// let index: VolumeIndex = volumes.collect();
+    /// let claim = PersistentVolumeClaim::default();
+    /// let found = index.best_match(&claim, SearchOptions::default())?;
+    /// assert_eq!(found.map(|volume| volume.name()), Some("pv-1"));
+    /// let waits = SearchOptions { delay_binding: true, ..SearchOptions::default() };
+    /// assert_eq!(index.best_match(&claim, waits)?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn best_match(
         &self,
         claim: &PersistentVolumeClaim,
@@ -158,6 +212,28 @@ impl VolumeIndex {
     ///
     /// # Errors
     /// Those of the slice search.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use std::sync::Arc;
+    /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+    /// use pvbind::matching::VolumeIndex;
+    /// let on_host = |name: &str, host: &str| -> Arc<PersistentVolume> {
+    ///     serde_json::from_value(serde_json::json!({
+    ///         "metadata": {"name": name}, "status": {"phase": "Available"},
+    ///         "spec": {"nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [
+    ///             {"key": "kubernetes.io/hostname", "operator": "In", "values": [host]}]}]}}}}))
+    ///     .map(Arc::new)
+    ///     .unwrap()
+    /// };
+    /// let index: VolumeIndex = [on_host("a-1", "a"), on_host("b-1", "b")].into_iter().collect();
+    /// let labels = BTreeMap::from([("kubernetes.io/hostname".to_owned(), "b".to_owned())]);
+    /// let claim = PersistentVolumeClaim::default();
+    /// let found = index.best_match_on_node(&claim, &labels, &[], true)?;
+    /// assert_eq!(found.unwrap().name(), "b-1");
+    /// assert_eq!(index.best_match_on_node(&claim, &labels, &["b-1"], true)?, None);
+    /// # Ok::<(), pvbind::matching::FindError>(())
+    /// ```
     pub fn best_match_on_node(
         &self,
         claim: &PersistentVolumeClaim,
@@ -174,6 +250,9 @@ impl VolumeIndex {
     ///
     /// # Errors
     /// Those of the slice search.
+    ///
+    /// Cost: the selector is compiled, and the volumes that are reserved for the
+    /// claim are looked at.
     pub fn search<'i, 'c>(
         &'i self,
         claim: &'c PersistentVolumeClaim,
@@ -183,6 +262,8 @@ impl VolumeIndex {
     }
 
     /// Prepares searches for many claims on one node.
+    ///
+    /// Cost: one look-up for each label and each key that node affinities name.
     pub fn node<'a>(&'a self, labels: &'a BTreeMap<String, String>) -> NodeLabels<'a> {
         NodeLabels::new(self, labels)
     }

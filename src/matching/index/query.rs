@@ -71,6 +71,31 @@ fn first_of_set<'a>(
 }
 
 /// A claim, prepared for searches on many nodes: see [`VolumeIndex::search`].
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use std::sync::Arc;
+/// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+/// use pvbind::matching::VolumeIndex;
+/// let in_zone = |name: &str, zone: &str| -> Arc<PersistentVolume> {
+///     serde_json::from_value(serde_json::json!({
+///         "metadata": {"name": name}, "status": {"phase": "Available"},
+///         "spec": {"nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [
+///             {"key": "zone", "operator": "In", "values": [zone]}]}]}}}}))
+///     .map(Arc::new)
+///     .unwrap()
+/// };
+/// let index: VolumeIndex = [in_zone("pv-1", "x"), in_zone("pv-2", "y")].into_iter().collect();
+/// let claim = PersistentVolumeClaim::default();
+/// let search = index.search(&claim, true)?;
+/// let nodes = ["x", "y", "z"].map(|zone| BTreeMap::from([("zone".to_owned(), zone.to_owned())]));
+/// let found = nodes.each_ref().map(|labels| {
+///     let volume = search.on_node(&index.node(labels), &[]);
+///     volume.map(|volume| volume.name())
+/// });
+/// assert_eq!(found, [Some("pv-1"), Some("pv-2"), None]);
+/// # Ok::<(), pvbind::matching::FindError>(())
+/// ```
 pub struct ClaimSearch<'i, 'c> {
     index: &'i VolumeIndex,
     claim: &'c PersistentVolumeClaim,
@@ -114,6 +139,25 @@ impl<'i, 'c> ClaimSearch<'i, 'c> {
     /// Looks at volumes of the claim's class only, as the scheduler does:
     /// elsewhere a volume that is reserved for the claim is taken whatever its
     /// class.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use std::sync::Arc;
+    /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+    /// use pvbind::matching::VolumeIndex;
+    /// let reserved: PersistentVolume = serde_json::from_str(
+    ///     r#"{"metadata": {"name": "pv-1"}, "status": {"phase": "Available"},
+    ///         "spec": {"storageClassName": "slow", "claimRef": {"name": "data"}}}"#)?;
+    /// let claim: PersistentVolumeClaim = serde_json::from_str(
+    ///     r#"{"metadata": {"name": "data"}, "spec": {"storageClassName": "fast"}}"#)?;
+    /// let index: VolumeIndex = [Arc::new(reserved)].into_iter().collect();
+    /// let labels = BTreeMap::new();
+    /// let (search, node) = (index.search(&claim, true)?, index.node(&labels));
+    /// // What is reserved for the claim is taken, unless one looks in its class only.
+    /// assert!(search.on_node(&node, &[]).is_some());
+    /// assert!(search.within_class().on_node(&node, &[]).is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn within_class(mut self) -> Self {
         let class = self.claim.class_name();
