@@ -13,6 +13,8 @@ use crate::api::{PersistentVolume, PersistentVolumeClaim, names};
 ///
 /// Follows `bindClaimToVolume` of Kubernetes 1.36.
 ///
+/// Cost: at most one copy of the claim.
+///
 /// ```
 /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
 /// use pvbind::binding::{Edit, bind_claim_to_volume};

@@ -42,6 +42,13 @@ pub enum ClaimState {
 }
 
 /// What happens to a claim.
+///
+/// ```
+/// use pvbind::binding::{ClaimLifeEvent, ClaimState};
+/// // A bound claim is never pending again; from the very same event a new one is.
+/// assert_eq!(ClaimState::New.after(ClaimLifeEvent::Waits), Ok(ClaimState::Pending));
+/// assert!(ClaimState::Bound.after(ClaimLifeEvent::Waits).is_err());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum ClaimLifeEvent {
@@ -54,6 +61,16 @@ pub enum ClaimLifeEvent {
 }
 
 /// A step in a claim's life that must not happen.
+///
+/// ```
+/// use pvbind::binding::{ClaimLifeEvent, ClaimLifeRefusalReason, ClaimState};
+/// let refusal = ClaimState::Pending.after(ClaimLifeEvent::VolumeLost).unwrap_err();
+/// assert_eq!(refusal.reason, ClaimLifeRefusalReason::BindNotCompleted);
+/// assert_eq!(
+///     refusal.to_string(),
+///     "a claim that is pending cannot become lost: its binding is not completed"
+/// );
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("a claim that is {state} cannot {event}: {reason}")]
 pub struct ClaimLifeRefusal {
@@ -103,6 +120,17 @@ impl ClaimState {
     ];
 
     /// The state that a claim is in, by its phase and its mark.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolumeClaim;
+    /// use pvbind::binding::ClaimState;
+    /// let claim: PersistentVolumeClaim = serde_json::from_str(
+    ///     r#"{"metadata": {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+    ///         "status": {"phase": "Pending"}}"#)?;
+    /// // A controller was stopped between two writes.
+    /// assert_eq!(ClaimState::of(&claim), ClaimState::Binding);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn of(claim: &PersistentVolumeClaim) -> Self {
         match (claim.is_bind_completed(), &claim.status.phase) {
             (true, Some(ClaimPhase::Bound)) => ClaimState::Bound,
@@ -190,6 +218,18 @@ impl fmt::Display for ClaimLifeEvent {
 }
 
 /// Why a claim's status cannot be that of a bound claim.
+///
+/// ```
+/// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+/// use pvbind::binding::mark_claim_bound;
+/// let volume: PersistentVolume = serde_json::from_str(
+///     r#"{"metadata": {"name": "pv-1"}, "spec": {"claimRef": {"name": "data"}}}"#)?;
+/// let claim: PersistentVolumeClaim = serde_json::from_str(
+///     r#"{"metadata": {"name": "data", "annotations": {"pv.kubernetes.io/bind-completed": "yes"}}}"#)?;
+/// let error = mark_claim_bound(&claim, &volume, true).unwrap_err();
+/// assert_eq!(error.to_string(), r#"PersistentVolume "pv-1" is without a storage capacity"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClaimStatusError {
@@ -209,6 +249,24 @@ pub enum ClaimStatusError {
 ///
 /// # Errors
 /// The claim's binding is completed.
+///
+/// Follows `updateClaimStatus` of Kubernetes 1.36 with the phase Pending. Cost: at
+/// most one copy of the claim.
+///
+/// ```
+/// use pvbind::api::{ClaimPhase, PersistentVolumeClaim};
+/// use pvbind::binding::mark_claim_pending;
+/// let new: PersistentVolumeClaim = serde_json::from_str(r#"{"metadata": {"name": "data"}}"#)?;
+/// let waits = mark_claim_pending(&new)?.changed().unwrap();
+/// assert_eq!(waits.status.phase, Some(ClaimPhase::Pending));
+/// assert!(!mark_claim_pending(&waits)?.is_changed());
+///
+/// // Who once had a volume waits for no other.
+/// let bound: PersistentVolumeClaim = serde_json::from_str(
+///     r#"{"metadata": {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}}}"#)?;
+/// assert!(mark_claim_pending(&bound).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn mark_claim_pending(
     claim: &PersistentVolumeClaim,
 ) -> Result<Edit<PersistentVolumeClaim>, ClaimLifeRefusal> {
@@ -220,6 +278,21 @@ pub fn mark_claim_pending(
 ///
 /// # Errors
 /// The claim never had one: its binding is not completed.
+///
+/// Follows `updateClaimStatusWithEvent` of Kubernetes 1.36 with the phase Lost.
+/// Cost: at most one copy of the claim.
+///
+/// ```
+/// use pvbind::api::PersistentVolumeClaim;
+/// use pvbind::binding::mark_claim_lost;
+/// let bound: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
+///     "metadata": {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+///     "status": {"phase": "Bound", "capacity": {"storage": "5Gi"}, "accessModes": ["ReadWriteOnce"]}}))?;
+/// let lost = mark_claim_lost(&bound)?.changed().unwrap();
+/// // What it had of the volume goes with it.
+/// assert_eq!(serde_json::to_string(&lost.status)?, r#"{"phase":"Lost"}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn mark_claim_lost(
     claim: &PersistentVolumeClaim,
 ) -> Result<Edit<PersistentVolumeClaim>, ClaimLifeRefusal> {
@@ -241,6 +314,8 @@ pub fn mark_claim_lost(
 /// # Errors
 /// The volume does not name the claim, the claim's binding is not completed, or
 /// the phase would change and the volume is without a storage capacity.
+///
+/// Cost: at most one copy of the claim.
 ///
 /// ```
 /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};

@@ -2,6 +2,18 @@
 
 /// An edit of an object: a changed copy, or nothing where nothing had to
 /// change. An object that stays as it is is not copied.
+///
+/// ```
+/// use pvbind::api::PersistentVolume;
+/// use pvbind::binding::{Edit, mark_volume_available};
+/// let volume = PersistentVolume::default();
+/// let edit = mark_volume_available(&volume)?;
+/// assert!(edit.is_changed());
+/// let available = edit.applied_to(&volume);
+/// // Asked again it has nothing to say, and copies nothing.
+/// assert_eq!(mark_volume_available(&available)?, Edit::Unchanged);
+/// # Ok::<(), pvbind::binding::VolumeLifeRefusal>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub enum Edit<T> {

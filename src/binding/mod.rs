@@ -8,6 +8,22 @@
 //! The four edits of a bind, in the order in which they must be written:
 //! [`bind_volume_to_claim`], [`mark_volume_bound`], [`bind_claim_to_volume`],
 //! [`mark_claim_bound`].
+//!
+//! ```
+//! use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+//! use pvbind::binding::*;
+//! let volume: PersistentVolume = serde_json::from_str(
+//!     r#"{"metadata": {"name": "pv-1"}, "spec": {"capacity": {"storage": "5Gi"}}}"#)?;
+//! let claim: PersistentVolumeClaim = serde_json::from_str(
+//!     r#"{"metadata": {"namespace": "shop", "name": "data", "uid": "u-1"}}"#)?;
+//! let volume = bind_volume_to_claim(&volume, &claim).applied_to(&volume);
+//! let volume = mark_volume_bound(&volume)?.applied_to(&volume);
+//! let claim = bind_claim_to_volume(&claim, &volume).applied_to(&claim);
+//! let claim = mark_claim_bound(&claim, &volume, true)?.applied_to(&claim);
+//! assert_eq!(VolumeState::of(&volume), VolumeState::Bound);
+//! assert_eq!(ClaimState::of(&claim), ClaimState::Bound);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod edit;
 pub use edit::Edit;

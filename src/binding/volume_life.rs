@@ -47,6 +47,15 @@ pub enum VolumeState {
 }
 
 /// What happens to a volume.
+///
+/// ```
+/// use pvbind::binding::{VolumeLifeEvent, VolumeState};
+/// // What loses data is refused: no volume is deleted that was not released.
+/// let refused = |state: VolumeState| state.after(VolumeLifeEvent::Reclaimed).is_err();
+/// let all = VolumeState::ALL.into_iter();
+/// let allowed: Vec<_> = all.filter(|&state| !refused(state)).collect();
+/// assert_eq!(allowed, [VolumeState::Released, VolumeState::Failed]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum VolumeLifeEvent {
@@ -63,6 +72,16 @@ pub enum VolumeLifeEvent {
 }
 
 /// A step in a volume's life that must not happen.
+///
+/// ```
+/// use pvbind::binding::{VolumeLifeEvent, VolumeLifeRefusalReason, VolumeState};
+/// let refusal = VolumeState::Available.after(VolumeLifeEvent::ReclaimFailed).unwrap_err();
+/// assert_eq!(refusal.reason, VolumeLifeRefusalReason::NotReleased);
+/// assert_eq!(
+///     refusal.to_string(),
+///     "a volume that is available cannot fail to be reclaimed: it was not released"
+/// );
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("a volume that is {state} cannot {event}: {reason}")]
 pub struct VolumeLifeRefusal {
@@ -121,6 +140,17 @@ impl VolumeState {
     ];
 
     /// The state that a volume is in, by its phase.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::binding::VolumeState;
+    /// let volume = |phase: &str| -> PersistentVolume {
+    ///     serde_json::from_value(serde_json::json!({"status": {"phase": phase}})).unwrap()
+    /// };
+    /// assert_eq!(VolumeState::of(&volume("Released")), VolumeState::Released);
+    /// // A phase that Kubernetes does not know is none.
+    /// assert_eq!(VolumeState::of(&volume("Resting")), VolumeState::New);
+    /// ```
     pub fn of(volume: &PersistentVolume) -> Self {
         match &volume.status.phase {
             Some(VolumePhase::Pending) => VolumeState::Pending,
@@ -221,6 +251,27 @@ impl fmt::Display for VolumeLifeEvent {
 ///
 /// # Errors
 /// A claimRef with uid stands in the way.
+///
+/// Follows `updateVolumePhase` of Kubernetes 1.36, as `unbindVolume` and
+/// `syncVolume` call it. Cost: at most one copy of the volume.
+///
+/// ```
+/// use pvbind::api::{PersistentVolume, VolumePhase};
+/// use pvbind::binding::mark_volume_available;
+/// // Reserved by hand, for a claim that may come: the claimRef has no uid.
+/// let reserved: PersistentVolume =
+///     serde_json::from_str(r#"{"spec": {"claimRef": {"namespace": "shop", "name": "data"}}}"#)?;
+/// let available = mark_volume_available(&reserved)?.changed().unwrap();
+/// assert_eq!(available.status.phase, Some(VolumePhase::Available));
+///
+/// let held: PersistentVolume = serde_json::from_str(
+///     r#"{"spec": {"claimRef": {"namespace": "shop", "name": "data", "uid": "u-1"}}}"#)?;
+/// assert_eq!(
+///     mark_volume_available(&held).unwrap_err().to_string(),
+///     "a volume that is new cannot become available: its claimRef has a uid",
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn mark_volume_available(
     volume: &PersistentVolume,
 ) -> Result<Edit<PersistentVolume>, VolumeLifeRefusal> {
@@ -240,6 +291,9 @@ pub fn mark_volume_available(
 ///
 /// # Errors
 /// The volume has no claimRef.
+///
+/// Follows `updateVolumePhase` of Kubernetes 1.36, as `bind` calls it. Cost: at
+/// most one copy of the volume.
 ///
 /// ```
 /// use pvbind::api::{PersistentVolume, VolumePhase};
@@ -276,6 +330,23 @@ pub fn mark_volume_bound(
 ///
 /// # Errors
 /// The volume has no claimRef.
+///
+/// Follows `updateVolumePhase` of Kubernetes 1.36, as `syncVolume` calls it.
+/// Cost: at most one copy of the volume.
+///
+/// ```
+/// use pvbind::api::{PersistentVolume, VolumePhase};
+/// use pvbind::binding::mark_volume_released;
+/// let volume = |phase: &str| -> PersistentVolume {
+///     serde_json::from_value(serde_json::json!({"status": {"phase": phase},
+///         "spec": {"claimRef": {"namespace": "shop", "name": "data", "uid": "u-1"}}})).unwrap()
+/// };
+/// let released = mark_volume_released(&volume("Bound"))?.changed().unwrap();
+/// assert_eq!(released.status.phase, Some(VolumePhase::Released));
+/// // One that failed before keeps saying so.
+/// assert!(!mark_volume_released(&volume("Failed"))?.is_changed());
+/// # Ok::<(), pvbind::binding::VolumeLifeRefusal>(())
+/// ```
 pub fn mark_volume_released(
     volume: &PersistentVolume,
 ) -> Result<Edit<PersistentVolume>, VolumeLifeRefusal> {
@@ -295,6 +366,23 @@ pub fn mark_volume_released(
 ///
 /// # Errors
 /// The volume was not released.
+///
+/// Follows `updateVolumePhaseWithEvent` of Kubernetes 1.36. Cost: at most one copy
+/// of the volume.
+///
+/// ```
+/// use pvbind::api::PersistentVolume;
+/// use pvbind::binding::mark_volume_failed;
+/// let released: PersistentVolume = serde_json::from_str(r#"{"status": {"phase": "Released"}}"#)?;
+/// let failed = mark_volume_failed(&released, "disk is attached")?.changed().unwrap();
+/// assert_eq!(
+///     serde_json::to_string(&failed.status)?,
+///     r#"{"phase":"Failed","message":"disk is attached"}"#,
+/// );
+/// let bound: PersistentVolume = serde_json::from_str(r#"{"status": {"phase": "Bound"}}"#)?;
+/// assert!(mark_volume_failed(&bound, "disk is attached").is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn mark_volume_failed(
     volume: &PersistentVolume,
     message: &str,
@@ -307,6 +395,27 @@ pub fn mark_volume_failed(
 ///
 /// # Errors
 /// The first of the two that does not hold.
+///
+/// A guard of this crate, without a counterpart upstream: no way may lead to
+/// the deletion of what was not released. Constant cost.
+///
+/// ```
+/// use pvbind::api::PersistentVolume;
+/// use pvbind::binding::check_may_be_deleted;
+/// let volume = |phase: &str, policy: &str| -> PersistentVolume {
+///     serde_json::from_value(serde_json::json!({
+///         "status": {"phase": phase}, "spec": {"persistentVolumeReclaimPolicy": policy}})).unwrap()
+/// };
+/// assert!(check_may_be_deleted(&volume("Released", "Delete")).is_ok());
+/// assert_eq!(
+///     check_may_be_deleted(&volume("Released", "Retain")).unwrap_err().to_string(),
+///     "a volume that is released cannot be deleted: its reclaim policy is not Delete",
+/// );
+/// assert_eq!(
+///     check_may_be_deleted(&volume("Bound", "Delete")).unwrap_err().reason.code(),
+///     "not-released",
+/// );
+/// ```
 pub fn check_may_be_deleted(volume: &PersistentVolume) -> Result<(), VolumeLifeRefusal> {
     let event = VolumeLifeEvent::Reclaimed;
     let policy = volume.spec.persistent_volume_reclaim_policy.as_ref();

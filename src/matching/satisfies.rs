@@ -24,6 +24,9 @@ use crate::api::{PersistentVolume, PersistentVolumeClaim};
 /// Sizes beyond 63 bits are compared as they are; upstream compares them after
 /// wrapping around.
 ///
+/// # Cost
+/// Constant, as long as the amounts are not hostile, and without allocation.
+///
 /// ```
 /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
 /// use pvbind::matching::volume_satisfies_claim;
@@ -36,9 +39,6 @@ use crate::api::{PersistentVolume, PersistentVolumeClaim};
 /// assert_eq!(mismatch.refusal.to_string(), "is too small: has 1Gi, asked 2Gi");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-///
-/// # Cost
-/// Constant, as long as the amounts are not hostile, and without allocation.
 pub fn volume_satisfies_claim<'a>(
     volume: &'a PersistentVolume,
     claim: &'a PersistentVolumeClaim,

@@ -81,6 +81,8 @@ pub trait ClusterView {
 ///
 /// Follows `GetDefaultClass` of Kubernetes 1.36.
 ///
+/// Cost: linear in the number of classes.
+///
 /// ```
 /// use pvbind::api::StorageClass;
 /// use pvbind::view::default_class_among;

@@ -11,6 +11,20 @@ use crate::api::{Node, PersistentVolumeClaim, Pod, StorageClass};
 /// Decisions look up single objects; why nothing was found is only told by all
 /// of them. [`Snapshot`] answers at once; over an embedder's own store each
 /// method is a loop.
+///
+/// ```
+/// use pvbind::api::read_objects;
+/// use pvbind::view::{DiagnosticView, Snapshot};
+/// let snapshot: Snapshot = read_objects(r#"
+///     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data"}}
+///     {"kind": "Pod", "metadata": {"namespace": "shop", "name": "web"}}"#)?
+/// .into_iter()
+/// .collect();
+/// let claims: Vec<_> = snapshot.every_claim().iter().map(|claim| claim.metadata.key()).collect();
+/// assert_eq!(claims, ["shop/data"]);
+/// assert_eq!(snapshot.every_pod().len(), 1);
+/// # Ok::<(), pvbind::api::ReadError>(())
+/// ```
 pub trait DiagnosticView: SchedulingView + ProvisioningView {
     /// Every claim, in any order.
     fn every_claim(&self) -> Vec<Held<'_, PersistentVolumeClaim>>;

@@ -34,6 +34,16 @@ pub enum Held<'a, T> {
 
 impl<T> Held<'_, T> {
     /// The same object for a shorter time, without another `Arc`.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::view::Held;
+    /// let held = Held::Shared(Arc::new(PersistentVolume::default()));
+    /// // For a function that takes `impl Into<Held<_>>`, while this one is still needed.
+    /// assert!(matches!(held.reborrow(), Held::Lent(_)));
+    /// assert_eq!(held.name(), "");
+    /// ```
     pub fn reborrow(&self) -> Held<'_, T> {
         match self {
             Held::Borrowed(object) => Held::Borrowed(object),
@@ -45,6 +55,16 @@ impl<T> Held<'_, T> {
 
 impl<T: Clone> Held<'_, T> {
     /// The object, shared. Copies it only if it is plain.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::view::Held;
+    /// let plain = PersistentVolume::default();
+    /// assert_eq!(*Held::from(&plain).into_arc(), plain); // a copy
+    /// let shared = Arc::new(plain);
+    /// assert!(Arc::ptr_eq(&Held::Lent(&shared).into_arc(), &shared));
+    /// ```
     pub fn into_arc(self) -> Arc<T> {
         match self {
             Held::Borrowed(object) => Arc::new(object.clone()),

@@ -11,6 +11,24 @@ use crate::api::{CsiNode, Node};
 ///
 /// [`Snapshot`] answers at once. Where a decision takes the first that will do,
 /// it is the first in the order of the visit; a snapshot visits by name.
+///
+/// ```
+/// use pvbind::api::read_objects;
+/// use pvbind::view::{ProvisioningView, Snapshot};
+/// let snapshot: Snapshot = read_objects(r#"
+///     {"kind": "CSINode", "metadata": {"name": "b"}}
+///     {"kind": "CSINode", "metadata": {"name": "a"}, "spec": {"drivers": [
+///         {"name": "csi.example.com", "nodeID": "a", "topologyKeys": ["zone"]}]}}"#)?
+/// .into_iter()
+/// .collect();
+/// let mut seen = Vec::new();
+/// snapshot.visit_csi_nodes(&mut |csi_node| {
+///     seen.push(csi_node.name().to_owned());
+///     csi_node.spec.drivers.is_none() // go on until one has drivers
+/// });
+/// assert_eq!(seen, ["a"]);
+/// # Ok::<(), pvbind::api::ReadError>(())
+/// ```
 pub trait ProvisioningView: ClusterView {
     /// The CSINode of this name.
     fn csi_node(&self, name: &str) -> Option<Held<'_, CsiNode>>;

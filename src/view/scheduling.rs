@@ -10,6 +10,27 @@ use crate::matching::VolumeLayers;
 ///
 /// [`Snapshot`] answers at once. An embedder with a store of its own keeps a
 /// [`VolumeIndex`](crate::matching::VolumeIndex) up to date beside it.
+///
+/// The searches borrow from the volumes that [`volume_layers`](Self::volume_layers)
+/// lends. So a store behind a lock is locked for reading as long as a decision
+/// runs; or it keeps each state in an `Arc`, and a decision keeps that `Arc`:
+///
+/// ```
+/// use std::sync::{Arc, RwLock};
+/// use pvbind::api::{Node, PersistentVolumeClaim};
+/// use pvbind::scheduling::{PodClaims, find_pod_volumes};
+/// use pvbind::view::{SchedulingView, Snapshot};
+/// let cluster = RwLock::new(Snapshot::new());
+/// let claim: PersistentVolumeClaim =
+///     serde_json::from_str(r#"{"spec": {"storageClassName": "local"}}"#)?;
+/// let claims = PodClaims { delayed: vec![Arc::new(claim)], ..PodClaims::default() };
+///
+/// let view = cluster.read().unwrap();
+/// assert_eq!(view.volume_layers().all().len(), 0);
+/// let error = find_pod_volumes(&claims, &Node::default(), &*view, true).unwrap_err();
+/// assert_eq!(error.to_string(), r#"failed to find storage class "local""#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub trait SchedulingView: ClusterView {
     /// The pod of this namespace and name.
     fn pod(&self, namespace: &str, name: &str) -> Option<Held<'_, Pod>>;

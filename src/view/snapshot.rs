@@ -68,6 +68,19 @@ pub struct Snapshot {
 type DefaultClassOrder = (Reverse<Option<i128>>, Box<str>);
 
 /// What became of an event.
+///
+/// ```
+/// use std::sync::Arc;
+/// use pvbind::api::{Object, PersistentVolume};
+/// use pvbind::view::{Applied, Snapshot};
+/// let mut snapshot = Snapshot::new();
+/// let volume: PersistentVolume = serde_json::from_str(r#"{"metadata": {"name": "pv-1"}}"#)?;
+/// assert_eq!(snapshot.delete(&volume), Applied::NotHeld);
+/// assert_eq!(snapshot.apply(Arc::new(volume)), Applied::Done);
+/// let secret: Object = serde_json::from_str(r#"{"kind": "Secret"}"#)?;
+/// assert_eq!(snapshot.apply_object(secret), Applied::OtherKind);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Applied {
@@ -116,6 +129,22 @@ impl Snapshot {
     /// Lets go of an object that was deleted, given its last state.
     ///
     /// A newer object of the same name, created since, stays.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::api::Pod;
+    /// use pvbind::view::{Applied, Snapshot};
+    /// let pod = |version: &str| -> Arc<Pod> {
+    ///     let metadata = serde_json::json!({"name": "web", "resourceVersion": version});
+    ///     serde_json::from_value(serde_json::json!({"metadata": metadata})).map(Arc::new).unwrap()
+    /// };
+    /// let mut snapshot = Snapshot::new();
+    /// snapshot.apply(pod("7"));
+    /// // This deletion is of the pod that had the name before.
+    /// assert_eq!(snapshot.delete(&*pod("5")), Applied::Stale);
+    /// assert_eq!(snapshot.delete(&*pod("8")), Applied::Done);
+    /// assert_eq!(snapshot.pods().count(), 0);
+    /// ```
     pub fn delete<T: Stored>(&mut self, object: &T) -> Applied {
         let (namespace, name) = object.key();
         match T::find(self, namespace, name) {
@@ -164,6 +193,20 @@ impl Snapshot {
     }
 
     /// Takes in an object of any kind that was added or changed.
+    ///
+    /// ```
+    /// use pvbind::api::read_objects;
+    /// use pvbind::view::Snapshot;
+    /// let mut snapshot = Snapshot::new();
+    /// for object in read_objects(r#"
+    ///     {"kind": "Node", "metadata": {"name": "a"}}
+    ///     {"kind": "StorageClass", "metadata": {"name": "fast"}}"#)?
+    /// {
+    ///     snapshot.apply_object(object);
+    /// }
+    /// assert_eq!((snapshot.nodes().count(), snapshot.classes().count()), (1, 1));
+    /// # Ok::<(), pvbind::api::ReadError>(())
+    /// ```
     pub fn apply_object(&mut self, object: Object) -> Applied {
         match object {
             Object::PersistentVolume(object) => self.apply::<PersistentVolume>(Arc::from(object)),
@@ -198,6 +241,20 @@ impl Snapshot {
     }
 
     /// The volumes, with the searches among them.
+    ///
+    /// ```
+    /// use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// use pvbind::matching::SearchOptions;
+    /// use pvbind::view::Snapshot;
+    /// let snapshot: Snapshot = read_objects(
+    ///     r#"{"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "status": {"phase": "Available"}}"#,
+    /// )?
+    /// .into_iter()
+    /// .collect();
+    /// let found = snapshot.volumes().best_match(&PersistentVolumeClaim::default(), SearchOptions::default())?;
+    /// assert_eq!(found.unwrap().name(), "pv-1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn volumes(&self) -> &VolumeIndex {
         &self.volumes
     }
@@ -223,6 +280,20 @@ impl Snapshot {
     }
 
     /// The pods that use a claim, by name.
+    ///
+    /// ```
+    /// use pvbind::api::read_objects;
+    /// use pvbind::view::Snapshot;
+    /// let snapshot: Snapshot = read_objects(r#"
+    ///     {"kind": "Pod", "metadata": {"namespace": "shop", "name": "web"}, "spec": {"volumes": [
+    ///         {"name": "scratch", "ephemeral": {}}]}}"#)?
+    /// .into_iter()
+    /// .collect();
+    /// // Through an ephemeral volume too, whose claim is named after both.
+    /// let pods: Vec<_> = snapshot.pods_using_claim("shop", "web-scratch").map(|pod| pod.name()).collect();
+    /// assert_eq!(pods, ["web"]);
+    /// # Ok::<(), pvbind::api::ReadError>(())
+    /// ```
     pub fn pods_using_claim(&self, namespace: &str, name: &str) -> impl Iterator<Item = &Arc<Pod>> {
         self.pods_by_claim.using(namespace, name)
     }

@@ -13,6 +13,15 @@ use crate::api::{
 ///
 /// The kinds are those of this crate; the trait cannot be implemented for
 /// others.
+///
+/// ```
+/// use pvbind::view::{Snapshot, Stored};
+/// /// Works for each of the kinds.
+/// fn holds<T: Stored>(snapshot: &Snapshot, namespace: &str, name: &str) -> bool {
+///     snapshot.find::<T>(namespace, name).is_some()
+/// }
+/// assert!(!holds::<pvbind::api::CsiDriver>(&Snapshot::new(), "", "csi.example.com"));
+/// ```
 pub trait Stored: sealed::Stored {}
 
 impl<T: sealed::Stored> Stored for T {}

@@ -4,9 +4,22 @@ use std::cmp::Ordering;
 
 /// Whether one resource version is older than another.
 ///
-/// To Kubernetes' users a resourceVersion is an opaque text. The API server
-/// makes them decimal numbers that grow; so two of decimal digits, of any
-/// length, compare as numbers. Of any other two neither is older.
+/// The versions of one object, and of objects of one kind, compare as decimal
+/// numbers of any length. Since 1.35 Kubernetes promises that they can be
+/// compared so (KEP-5504); before, they were opaque by contract and such numbers
+/// in fact. Between kinds there is no order, and this function cannot know of
+/// which kind its texts are.
+///
+/// Of two texts of which one is no such number neither is older.
+///
+/// # Differences
+/// From `CompareResourceVersion` (apimachinery) of Kubernetes 1.36, for which a
+/// text that is no number, a number with leading zeros, and 0 are errors: here
+/// zeros in front do not count, 0 is the smallest number, and there are no
+/// errors.
+///
+/// # Cost
+/// Linear in the length of the texts, without allocation.
 ///
 /// ```
 /// use pvbind::view::is_older_version;
