@@ -8,6 +8,22 @@ use serde_json::Value;
 
 object! {
     /// A PersistentVolumeClaim (core/v1).
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolumeClaim;
+    /// let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
+    ///     "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+    ///     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+    ///     "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "fast",
+    ///         "resources": {"requests": {"storage": "5Gi"}}}}))?;
+    /// assert_eq!(claim.key().to_string(), "shop/data");
+    /// assert_eq!(claim.requested_storage().value(), 5 << 30);
+    /// assert_eq!(claim.class_name(), "fast");
+    /// // No volume yet.
+    /// assert_eq!(claim.volume_name(), "");
+    /// assert!(!claim.is_bind_completed());
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub struct PersistentVolumeClaim("a PersistentVolumeClaim") {
         /// `v1`, where written.
         api_version: Option<String> = "apiVersion",
@@ -24,6 +40,23 @@ object! {
 
 object! {
     /// What a claim asks for.
+    ///
+    /// ```
+    /// use pvbind::api::{AccessMode, PersistentVolumeClaimSpec, ResourceList, ResourceRequirements};
+    /// let spec = PersistentVolumeClaimSpec {
+    ///     access_modes: Some(vec![AccessMode::ReadWriteOnce]),
+    ///     resources: ResourceRequirements {
+    ///         requests: Some(ResourceList::of_storage("5Gi".parse()?)),
+    ///         ..ResourceRequirements::default()
+    ///     },
+    ///     ..PersistentVolumeClaimSpec::default()
+    /// };
+    /// assert_eq!(
+    ///     serde_json::to_string(&spec)?,
+    ///     r#"{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"5Gi"}}}"#,
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub struct PersistentVolumeClaimSpec("a PersistentVolumeClaim's spec") {
         /// How the volume must be mountable.
         access_modes: Option<Vec<AccessMode>> = "accessModes",
@@ -79,6 +112,17 @@ object! {
 object! {
     /// A claim to be made: the template of an ephemeral volume or of a
     /// StatefulSet.
+    ///
+    /// ```
+    /// use pvbind::api::{Pod, PersistentVolumeClaimTemplate};
+    /// let pod: Pod = serde_json::from_value(serde_json::json!({"spec": {"volumes": [
+    ///     {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {
+    ///         "spec": {"storageClassName": "fast"}}}}]}}))?;
+    /// let volume = pod.spec.volumes.unwrap().remove(0);
+    /// let template: PersistentVolumeClaimTemplate = volume.ephemeral.unwrap().volume_claim_template.unwrap();
+    /// assert_eq!(template.spec.storage_class_name.as_deref(), Some("fast"));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub struct PersistentVolumeClaimTemplate("a claim template") {
         /// `v1`, where written.
         api_version: Option<String> = "apiVersion",
@@ -93,6 +137,13 @@ object! {
 
 open_enum! {
     /// The phase of a claim.
+    ///
+    /// ```
+    /// use pvbind::api::{ClaimPhase, PersistentVolumeClaim};
+    /// let claim: PersistentVolumeClaim = serde_json::from_str(r#"{"status": {"phase": "Lost"}}"#)?;
+    /// assert_eq!(claim.status.phase, Some(ClaimPhase::Lost));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub enum ClaimPhase {
         /// Not bound yet.
         Pending = "Pending",
@@ -105,6 +156,16 @@ open_enum! {
 
 /// Where a claim's class comes from: see
 /// [`PersistentVolumeClaim::class_origin`].
+///
+/// ```
+/// use pvbind::api::{ClassOrigin, PersistentVolumeClaim};
+/// let origin = |text: &str| {
+///     serde_json::from_str::<PersistentVolumeClaim>(text).map(|claim| claim.class_origin())
+/// };
+/// assert_eq!(origin(r#"{"spec": {"storageClassName": ""}}"#)?, ClassOrigin::Spec);
+/// assert_eq!(origin("{}")?, ClassOrigin::Unset);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ClassOrigin {
@@ -146,6 +207,16 @@ impl PersistentVolumeClaim {
     /// when empty), else `spec.storageClassName`, else "".
     ///
     /// Follows `GetPersistentVolumeClaimClass` of Kubernetes 1.36.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolumeClaim;
+    /// let claim: PersistentVolumeClaim = serde_json::from_str(
+    ///     r#"{"metadata": {"annotations": {"volume.beta.kubernetes.io/storage-class": "old"}},
+    ///         "spec": {"storageClassName": "new"}}"#)?;
+    /// assert_eq!(claim.class_name(), "old");
+    /// assert_eq!(PersistentVolumeClaim::default().class_name(), "");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn class_name(&self) -> &str {
         self.metadata
             .annotation(names::BETA_STORAGE_CLASS)
@@ -202,6 +273,13 @@ impl PersistentVolumeClaim {
     }
 
     /// The storage request in bytes; absent counts as zero.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolumeClaim;
+    /// let claim = PersistentVolumeClaim::default();
+    /// assert_eq!(claim.storage_request(), None);
+    /// assert_eq!(claim.requested_storage().value(), 0);
+    /// ```
     pub fn requested_storage(&self) -> &Quantity {
         static ZERO: Quantity = Quantity::ZERO;
         self.storage_request().unwrap_or(&ZERO)
@@ -230,6 +308,16 @@ impl PersistentVolumeClaim {
     /// the controller has finished binding.
     ///
     /// Follows `volumeBinder.isPVCFullyBound` of Kubernetes 1.36.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolumeClaim;
+    /// let mut claim: PersistentVolumeClaim =
+    ///     serde_json::from_str(r#"{"spec": {"volumeName": "pv-1"}}"#)?;
+    /// assert!(!claim.is_fully_bound()); // it only asks for that volume
+    /// claim.metadata.set_annotation("pv.kubernetes.io/bind-completed", "yes");
+    /// assert!(claim.is_fully_bound());
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn is_fully_bound(&self) -> bool {
         !self.volume_name().is_empty() && self.is_bind_completed()
     }

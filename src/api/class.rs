@@ -6,6 +6,18 @@ use super::{ObjectMeta, PersistentVolumeReclaimPolicy, TopologySelectorTerm, nam
 
 object! {
     /// A StorageClass (storage.k8s.io/v1).
+    ///
+    /// ```
+    /// use pvbind::api::{StorageClass, VolumeBindingMode};
+    /// let class: StorageClass = serde_json::from_value(serde_json::json!({
+    ///     "metadata": {"name": "fast",
+    ///         "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
+    ///     "provisioner": "csi.example.com", "volumeBindingMode": "WaitForFirstConsumer"}))?;
+    /// assert_eq!((class.name(), class.provisioner()), ("fast", "csi.example.com"));
+    /// assert!(class.is_marked_default());
+    /// assert_eq!(class.volume_binding_mode, Some(VolumeBindingMode::WaitForFirstConsumer));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub struct StorageClass("a StorageClass") {
         /// `storage.k8s.io/v1`, where written.
         api_version: Option<String> = "apiVersion",
@@ -33,6 +45,14 @@ object! {
 
 open_enum! {
     /// When a claim is bound.
+    ///
+    /// An API server fills it in; a class without one is an error of every sync of
+    /// its claims, not `Immediate`.
+    ///
+    /// ```
+    /// use pvbind::api::VolumeBindingMode;
+    /// assert_eq!(VolumeBindingMode::from("Immediate"), VolumeBindingMode::Immediate);
+    /// ```
     pub enum VolumeBindingMode {
         /// As soon as it is there.
         Immediate = "Immediate",

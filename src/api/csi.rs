@@ -5,6 +5,15 @@ use crate::quantity::Quantity;
 
 object! {
     /// A CSIDriver (storage.k8s.io/v1): what Kubernetes is to know of a driver.
+    ///
+    /// ```
+    /// use pvbind::api::CsiDriver;
+    /// let driver: CsiDriver = serde_json::from_str(
+    ///     r#"{"metadata": {"name": "csi.example.com"}, "spec": {"storageCapacity": true}}"#)?;
+    /// assert_eq!(driver.name(), "csi.example.com");
+    /// assert_eq!(driver.spec.storage_capacity, Some(true));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub struct CsiDriver("a CSIDriver") {
         /// `storage.k8s.io/v1`, where written.
         api_version: Option<String> = "apiVersion",
@@ -35,6 +44,17 @@ impl CsiDriver {
 
 object! {
     /// A CSINode (storage.k8s.io/v1): the drivers on a node.
+    ///
+    /// ```
+    /// use pvbind::api::CsiNode;
+    /// let node: CsiNode = serde_json::from_str(
+    ///     r#"{"metadata": {"name": "node-a"}, "spec": {"drivers": [
+    ///         {"name": "csi.example.com", "nodeID": "i-7", "topologyKeys": ["topology.example.com/zone"]}]}}"#)?;
+    /// let drivers = node.spec.drivers.unwrap();
+    /// assert_eq!(drivers[0].node_id.as_deref(), Some("i-7"));
+    /// assert_eq!(drivers[0].topology_keys.as_deref().unwrap(), ["topology.example.com/zone"]);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub struct CsiNode("a CSINode") {
         /// `storage.k8s.io/v1`, where written.
         api_version: Option<String> = "apiVersion",
@@ -77,6 +97,15 @@ impl CsiNode {
 object! {
     /// A CSIStorageCapacity (storage.k8s.io/v1): how much a driver can still
     /// provision for a class in a part of the cluster.
+    ///
+    /// ```
+    /// use pvbind::api::CsiStorageCapacity;
+    /// let pool: CsiStorageCapacity = serde_json::from_str(
+    ///     r#"{"storageClassName": "fast", "capacity": "100Gi", "maximumVolumeSize": "16Gi",
+    ///         "nodeTopology": {"matchLabels": {"zone": "a"}}}"#)?;
+    /// assert_eq!(pool.limit().unwrap().to_string(), "16Gi");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub struct CsiStorageCapacity("a CSIStorageCapacity") {
         /// `storage.k8s.io/v1`, where written.
         api_version: Option<String> = "apiVersion",

@@ -32,6 +32,15 @@ impl ClaimKey {
     }
 
     /// The key of a claim.
+    ///
+    /// ```
+    /// use pvbind::api::{ClaimKey, ObjectReference, PersistentVolumeClaim};
+    /// let claim: PersistentVolumeClaim =
+    ///     serde_json::from_str(r#"{"metadata": {"namespace": "shop", "name": "data"}}"#)?;
+    /// let reference: ObjectReference = serde_json::from_str(r#"{"namespace": "shop", "name": "data"}"#)?;
+    /// assert_eq!(ClaimKey::of(&claim), ClaimKey::referred(&reference));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn of(claim: &PersistentVolumeClaim) -> Self {
         ClaimKey::new(claim.metadata.namespace(), claim.metadata.name())
     }

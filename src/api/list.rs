@@ -19,6 +19,20 @@ macro_rules! objects {
         /// The kinds of this crate are told by `kind` and the group of
         /// `apiVersion`, in any version of the group; all others are kept as
         /// they are.
+        ///
+        /// ```
+        /// use pvbind::api::{Object, read_objects};
+        /// let objects = read_objects(r#"
+        ///     {"kind": "PersistentVolume", "apiVersion": "v1", "metadata": {"name": "pv-1"}}
+        ///     {"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "token"}}"#)?;
+        /// for object in &objects {
+        ///     match object {
+        ///         Object::PersistentVolume(volume) => assert_eq!(volume.name(), "pv-1"),
+        ///         other => assert_eq!(other.kind(), Some("Secret")),
+        ///     }
+        /// }
+        /// # Ok::<(), pvbind::api::ReadError>(())
+        /// ```
         #[derive(Clone, Debug, PartialEq)]
         #[non_exhaustive]
         pub enum Object {
@@ -94,6 +108,26 @@ objects! {
 impl Object {
     /// Makes a typed object of a JSON value, by its `kind` and `apiVersion`.
     /// An object without `apiVersion` is told by its kind alone.
+    ///
+    /// # Errors
+    /// A kind that this crate knows, with a field that cannot be read: the error
+    /// names the object and the path of the field. An object of another kind is never
+    /// an error.
+    ///
+    /// Cost: linear in the value.
+    ///
+    /// ```
+    /// use pvbind::api::Object;
+    /// use serde_json::json;
+    /// let object = Object::from_value(json!({"kind": "Node", "apiVersion": "v1", "metadata": {"name": "a"}}))?;
+    /// assert!(matches!(object, Object::Node(_)));
+    /// // The group tells the kinds of one name apart.
+    /// let other = Object::from_value(json!({"kind": "Node", "apiVersion": "example.com/v1"}))?;
+    /// assert!(matches!(other, Object::Other(_)));
+    /// let error = Object::from_value(json!({"kind": "Node", "metadata": {"name": 7}})).unwrap_err();
+    /// assert!(error.message.starts_with(".metadata.name: "));
+    /// # Ok::<(), pvbind::api::ObjectError>(())
+    /// ```
     pub fn from_value(value: Value) -> Result<Self, ObjectError> {
         Object::from_item(value, "", "")
     }
@@ -189,6 +223,15 @@ object! {
 }
 
 /// An object that cannot be read.
+///
+/// ```
+/// use pvbind::api::Object;
+/// let error = Object::from_value(serde_json::json!({
+///     "kind": "PersistentVolume", "metadata": {"name": "pv-1"},
+///     "spec": {"capacity": {"storage": "lots"}}})).unwrap_err();
+/// assert_eq!((error.kind.as_str(), error.key.as_str()), ("PersistentVolume", "pv-1"));
+/// assert!(error.to_string().starts_with("PersistentVolume `pv-1`: .spec.capacity.storage: "));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} `{key}`: {message}", if kind.is_empty() { "object" } else { kind })]
 pub struct ObjectError {
@@ -201,6 +244,14 @@ pub struct ObjectError {
 }
 
 /// A text that cannot be read as objects.
+///
+/// ```
+/// use pvbind::api::{ReadError, read_objects};
+/// let error = read_objects("{\"kind\": \"Pod\"}\n{").unwrap_err();
+/// assert!(matches!(error, ReadError::Syntax { line: 2, .. }));
+/// let error = read_objects(r#"{"kind": "List", "items": [{"kind": "Pod"}, 7]}"#).unwrap_err();
+/// assert_eq!(error.to_string(), ".items[1]: not a Kubernetes object: `7`");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
@@ -233,8 +284,14 @@ pub enum ReadError {
 }
 
 /// The place of an object in a text: the number of the JSON value, then the
-/// index in each list. Prints as `value 2, items[3]: `, the first value as
+/// index in each list. Prints as `value 2, .items[3]: `, the first value as
 /// nothing.
+///
+/// ```
+/// use pvbind::api::Place;
+/// assert_eq!(Place { value: 2, items: vec![3] }.to_string(), "value 2, .items[3]: ");
+/// assert_eq!(Place { value: 1, items: Vec::new() }.to_string(), "");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// Which JSON value of the text, counted from 1.

@@ -6,6 +6,21 @@ use super::Timestamp;
 
 object! {
     /// An object's metadata (`ObjectMeta` of meta/v1).
+    ///
+    /// ```
+    /// use pvbind::api::ObjectMeta;
+    /// let mut meta: ObjectMeta = serde_json::from_str(
+    ///     r#"{"name": "data", "namespace": "shop", "uid": "u-1", "generation": 3}"#)?;
+    /// assert_eq!(meta.key(), "shop/data");
+    /// assert_eq!(meta.resource_version(), ""); // absent
+    /// assert!(!meta.is_being_deleted());
+    /// meta.set_annotation("pv.kubernetes.io/bind-completed", "yes");
+    /// assert_eq!(
+    ///     serde_json::to_string(&meta)?,
+    ///     r#"{"name":"data","namespace":"shop","uid":"u-1","annotations":{"pv.kubernetes.io/bind-completed":"yes"},"generation":3}"#,
+    /// );
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub struct ObjectMeta("an object's metadata") {
         /// The name, unique in the namespace (or in the cluster, for volumes,
         /// classes and nodes).
@@ -88,6 +103,16 @@ impl ObjectMeta {
     }
 
     /// Sets an annotation; tells whether that changed anything.
+    ///
+    /// ```
+    /// use pvbind::api::ObjectMeta;
+    /// let mut meta = ObjectMeta::default();
+    /// assert!(meta.set_annotation("example.com/note", "x"));
+    /// assert!(!meta.set_annotation("example.com/note", "x")); // nothing to write
+    /// assert_eq!(meta.annotation("example.com/note"), Some("x"));
+    /// assert!(meta.remove_annotation("example.com/note"));
+    /// assert!(!meta.has_annotation("example.com/note"));
+    /// ```
     pub fn set_annotation(&mut self, key: &str, value: &str) -> bool {
         if self.annotation(key) == Some(value) {
             return false;
@@ -141,6 +166,15 @@ impl ObjectMeta {
     }
 
     /// The owner reference that is marked as controller, if any.
+    ///
+    /// ```
+    /// use pvbind::api::ObjectMeta;
+    /// let meta: ObjectMeta = serde_json::from_str(
+    ///     r#"{"ownerReferences": [{"kind": "App", "name": "shop"},
+    ///                             {"kind": "Pod", "name": "web", "uid": "u-1", "controller": true}]}"#)?;
+    /// assert_eq!(meta.controller().unwrap().name.as_deref(), Some("web"));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn controller(&self) -> Option<&OwnerReference> {
         self.owner_references
             .iter()
@@ -203,6 +237,15 @@ object! {
 object! {
     /// A reference to any object (`ObjectReference` of core/v1); on a volume
     /// it is the `claimRef`.
+    ///
+    /// ```
+    /// use pvbind::api::ObjectReference;
+    /// let claim_ref: ObjectReference =
+    ///     serde_json::from_str(r#"{"namespace": "shop", "name": "data"}"#)?;
+    /// assert_eq!(claim_ref.key(), "shop/data");
+    /// assert_eq!(claim_ref.uid(), ""); // so it is a reservation
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub struct ObjectReference("an object reference") {
         /// The kind of the object.
         kind: Option<String> = "kind",

@@ -9,6 +9,9 @@
 //! accessors (`name()`, `class_name()`, `volume_mode()` …) give the meaning
 //! that Kubernetes gives to an absent field.
 //!
+//! A later version of this crate may give more fields a name; so make objects
+//! from JSON, or with `..Default::default()` behind the fields that matter.
+//!
 //! A read error names the field by its path:
 //!
 //! ```

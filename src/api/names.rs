@@ -2,6 +2,13 @@
 //!
 //! Where only the presence of an annotation matters, controllers write the
 //! value [`YES`].
+//!
+//! ```
+//! use pvbind::api::{PersistentVolumeClaim, names};
+//! let mut claim = PersistentVolumeClaim::default();
+//! claim.metadata.set_annotation(names::BIND_COMPLETED, names::YES);
+//! assert!(claim.is_bind_completed());
+//! ```
 
 /// The value that controllers write where only presence matters.
 pub const YES: &str = "yes";

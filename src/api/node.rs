@@ -5,6 +5,15 @@ use super::ObjectMeta;
 object! {
     /// A Node (core/v1), of which decisions about storage need the name and the
     /// labels.
+    ///
+    /// ```
+    /// use pvbind::api::Node;
+    /// let node: Node = serde_json::from_str(
+    ///     r#"{"metadata": {"name": "a", "labels": {"kubernetes.io/hostname": "a"}}}"#)?;
+    /// assert_eq!(node.name(), "a");
+    /// assert_eq!(node.metadata.labels()["kubernetes.io/hostname"], "a");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub struct Node("a Node") {
         /// `v1`, where written.
         api_version: Option<String> = "apiVersion",

@@ -8,6 +8,18 @@ use serde_json::Value;
 object! {
     /// A Pod (core/v1), of which decisions about storage need the volumes and
     /// the node.
+    ///
+    /// ```
+    /// use pvbind::api::Pod;
+    /// let pod: Pod = serde_json::from_value(serde_json::json!({
+    ///     "metadata": {"namespace": "shop", "name": "web"}, "status": {"phase": "Running"},
+    ///     "spec": {"nodeName": "a", "volumes": [
+    ///         {"name": "data", "persistentVolumeClaim": {"claimName": "shop-data"}}]}}))?;
+    /// assert_eq!(pod.node_name(), "a");
+    /// assert!(pod.uses_claim("shop-data"));
+    /// assert!(!pod.is_finished());
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub struct Pod("a Pod") {
         /// `v1`, where written.
         api_version: Option<String> = "apiVersion",
@@ -95,6 +107,14 @@ object! {
 
 open_enum! {
     /// The phase of a pod.
+    ///
+    /// ```
+    /// use pvbind::api::{Pod, PodPhase};
+    /// let pod: Pod = serde_json::from_str(r#"{"status": {"phase": "Succeeded"}}"#)?;
+    /// assert_eq!(pod.status.phase, Some(PodPhase::Succeeded));
+    /// assert!(pod.is_finished());
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub enum PodPhase {
         /// Not running yet.
         Pending = "Pending",
@@ -110,6 +130,16 @@ open_enum! {
 }
 
 /// A claim that a pod uses: see [`Pod::claims`].
+///
+/// ```
+/// use pvbind::api::Pod;
+/// let pod: Pod = serde_json::from_str(
+///     r#"{"metadata": {"name": "web"}, "spec": {"volumes": [{"name": "scratch", "ephemeral": {}}]}}"#)?;
+/// let used = pod.claims().next().unwrap();
+/// assert_eq!((used.volume, used.claim.as_ref()), ("scratch", "web-scratch"));
+/// assert!(used.is_ephemeral);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodVolumeClaim<'a> {
     /// The name of the pod's volume.
@@ -188,6 +218,20 @@ impl Pod {
     /// pod's uid, and both are in one namespace.
     ///
     /// Follows `ephemeral.VolumeIsForPod` of Kubernetes 1.36.
+    ///
+    /// ```
+    /// use pvbind::api::{PersistentVolumeClaim, Pod};
+    /// let pod = |uid: &str| -> Pod {
+    ///     serde_json::from_value(serde_json::json!({"metadata": {"name": "web", "uid": uid}})).unwrap()
+    /// };
+    /// let claim: PersistentVolumeClaim = serde_json::from_str(
+    ///     r#"{"metadata": {"name": "web-scratch", "ownerReferences": [
+    ///         {"kind": "Pod", "name": "web", "uid": "u-1", "controller": true}]}}"#)?;
+    /// assert!(pod("u-1").owns(&claim));
+    /// // A pod made anew under the name gets a claim of its own.
+    /// assert!(!pod("u-2").owns(&claim));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn owns(&self, claim: &PersistentVolumeClaim) -> bool {
         self.metadata.namespace() == claim.metadata.namespace()
             && claim.metadata.controller().is_some_and(|owner| {

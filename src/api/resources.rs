@@ -32,6 +32,15 @@ pub struct ResourceList {
 
 impl ResourceList {
     /// A list of just `storage`.
+    ///
+    /// ```
+    /// use pvbind::api::ResourceList;
+    /// let mut capacity = ResourceList::of_storage("5Gi".parse()?);
+    /// capacity.insert("iops", "3k".parse()?);
+    /// let all: Vec<_> = capacity.iter().map(|(name, amount)| format!("{name}={amount}")).collect();
+    /// assert_eq!(all, ["storage=5Gi", "iops=3k"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn of_storage(storage: Quantity) -> Self {
         ResourceList {
             storage: Some(storage),

@@ -9,6 +9,19 @@ object! {
     /// A missing selector and an empty one (`{}`) both match everything, and
     /// yet are different objects: an external provisioner refuses a claim
     /// whose selector is set at all. So fields of this type are `Option`s.
+    ///
+    /// ```
+    /// use pvbind::api::{LabelSelector, LabelSelectorOperator};
+    /// let selector: LabelSelector = serde_json::from_str(
+    ///     r#"{"matchLabels": {"disk": "ssd"},
+    ///         "matchExpressions": [{"key": "tier", "operator": "In", "values": ["1", "2"]}]}"#)?;
+    /// let expressions = selector.match_expressions.as_deref().unwrap();
+    /// assert_eq!(expressions[0].operator, Some(LabelSelectorOperator::In));
+    /// // What it means is another module's matter.
+    /// let compiled = pvbind::selector::CompiledLabelSelector::compile(&selector)?;
+    /// assert_eq!(compiled.to_string(), "disk=ssd,tier in (1,2)");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub struct LabelSelector("a label selector") {
         /// Labels that must be there with these values.
         match_labels: Option<BTreeMap<String, String>> = "matchLabels",
@@ -46,6 +59,17 @@ open_enum! {
 object! {
     /// A node selector (core/v1): some term must hold. Without terms it
     /// matches no node.
+    ///
+    /// ```
+    /// use pvbind::api::{NodeSelector, NodeSelectorOperator};
+    /// let selector: NodeSelector = serde_json::from_str(
+    ///     r#"{"nodeSelectorTerms": [{"matchExpressions": [
+    ///         {"key": "kubernetes.io/hostname", "operator": "In", "values": ["a"]}]}]}"#)?;
+    /// let terms = selector.node_selector_terms.unwrap();
+    /// let requirements = terms[0].match_expressions.as_deref().unwrap();
+    /// assert_eq!(requirements[0].operator, Some(NodeSelectorOperator::In));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub struct NodeSelector("a node selector") {
         /// The terms, of which one must hold.
         node_selector_terms: Option<Vec<NodeSelectorTerm>> = "nodeSelectorTerms",
@@ -96,6 +120,16 @@ open_enum! {
 object! {
     /// A term of a class's `allowedTopologies` (core/v1): every entry must hold.
     /// A term without entries matches no node.
+    ///
+    /// ```
+    /// use pvbind::api::StorageClass;
+    /// let class: StorageClass = serde_json::from_str(
+    ///     r#"{"allowedTopologies": [{"matchLabelExpressions": [{"key": "zone", "values": ["a", "b"]}]}]}"#)?;
+    /// let terms = class.allowed_topologies.unwrap();
+    /// let entry = &terms[0].match_label_expressions.as_deref().unwrap()[0];
+    /// assert_eq!(entry.values.as_deref().unwrap(), ["a", "b"]);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub struct TopologySelectorTerm("a topology selector term") {
         /// Labels that the node must have with one of the values.
         match_label_expressions: Option<Vec<TopologySelectorLabelRequirement>> = "matchLabelExpressions",

@@ -4,6 +4,16 @@ use super::{ObjectMeta, PersistentVolumeClaimTemplate};
 
 object! {
     /// A StatefulSet (apps/v1), as far as it makes claims.
+    ///
+    /// ```
+    /// use pvbind::api::StatefulSet;
+    /// let set: StatefulSet = serde_json::from_value(serde_json::json!({
+    ///     "metadata": {"namespace": "shop", "name": "mysql"},
+    ///     "spec": {"replicas": 2, "volumeClaimTemplates": [{"metadata": {"name": "data"}}]}}))?;
+    /// let claims: Vec<_> = set.ordinals().flat_map(|ordinal| set.claim_names(ordinal)).collect();
+    /// assert_eq!(claims, ["data-mysql-0", "data-mysql-1"]);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub struct StatefulSet("a StatefulSet") {
         /// `apps/v1`, where written.
         api_version: Option<String> = "apiVersion",

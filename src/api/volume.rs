@@ -7,6 +7,25 @@ use crate::quantity::Quantity;
 
 object! {
     /// A PersistentVolume (core/v1).
+    ///
+    /// ```
+    /// use pvbind::api::{AccessMode, PersistentVolume, VolumePhase};
+    /// let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+    ///     "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "pv-1"},
+    ///     "spec": {"capacity": {"storage": "5Gi"}, "accessModes": ["ReadWriteOnce"],
+    ///         "nfs": {"server": "files", "path": "/"}},
+    ///     "status": {"phase": "Available"}}))?;
+    /// assert_eq!(volume.storage().to_string(), "5Gi");
+    /// assert_eq!(volume.access_modes(), [AccessMode::ReadWriteOnce]);
+    /// assert_eq!(volume.status.phase, Some(VolumePhase::Available));
+    /// // What is absent has the meaning that Kubernetes gives it ...
+    /// assert_eq!(volume.class_name(), "");
+    /// assert_eq!(volume.volume_mode().as_str(), "Filesystem");
+    /// // ... and what this crate has no name for is kept.
+    /// assert_eq!(volume.source(), Some("nfs"));
+    /// assert_eq!(serde_json::to_value(&volume)?["spec"]["nfs"]["server"], "files");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub struct PersistentVolume("a PersistentVolume") {
         /// `v1`, where written.
         api_version: Option<String> = "apiVersion",
@@ -26,6 +45,22 @@ object! {
     ///
     /// Sources other than `csi` stand among the unknown fields;
     /// [`PersistentVolume::source`] names the one that is set.
+    ///
+    /// ```
+    /// use pvbind::api::{ObjectReference, PersistentVolume};
+    /// let mut volume = PersistentVolume::default();
+    /// // Reserved for a claim that may come: a claimRef without uid.
+    /// volume.spec.claim_ref = Some(ObjectReference {
+    ///     namespace: Some("shop".to_owned()),
+    ///     name: Some("data".to_owned()),
+    ///     ..ObjectReference::default()
+    /// });
+    /// assert_eq!(
+    ///     serde_json::to_string(&volume.spec)?,
+    ///     r#"{"claimRef":{"namespace":"shop","name":"data"}}"#,
+    /// );
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub struct PersistentVolumeSpec("a PersistentVolume's spec") {
         /// The claim that the volume is bound to or reserved for.
         claim_ref: Option<ObjectReference> = "claimRef",
@@ -69,6 +104,17 @@ object! {
     ///
     /// Without `required` every node can; with `required` that has no terms,
     /// none can.
+    ///
+    /// ```
+    /// use pvbind::api::VolumeNodeAffinity;
+    /// use pvbind::selector::volume_affinity_accepts;
+    /// let labels = std::collections::BTreeMap::from([("zone", "a")]);
+    /// let every: VolumeNodeAffinity = serde_json::from_str("{}")?;
+    /// assert!(volume_affinity_accepts(Some(&every), &labels)?);
+    /// let none: VolumeNodeAffinity = serde_json::from_str(r#"{"required": {"nodeSelectorTerms": []}}"#)?;
+    /// assert!(!volume_affinity_accepts(Some(&none), &labels)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub struct VolumeNodeAffinity("a volume's node affinity") {
         /// What a node must satisfy.
         required: Option<NodeSelector> = "required",
@@ -77,6 +123,15 @@ object! {
 
 object! {
     /// The volume of a CSI driver (`CSIPersistentVolumeSource` of core/v1).
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// let volume: PersistentVolume = serde_json::from_str(
+    ///     r#"{"spec": {"csi": {"driver": "csi.example.com", "volumeHandle": "7"}}}"#)?;
+    /// assert_eq!(volume.source(), Some("csi"));
+    /// assert_eq!(volume.spec.csi.unwrap().driver.as_deref(), Some("csi.example.com"));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub struct CsiVolumeSource("a CSI volume source") {
         /// The driver's name.
         driver: Option<String> = "driver",
@@ -90,6 +145,15 @@ open_enum! {
     ///
     /// The order is that of the search: see
     /// [`find_best_match_for_claim`](crate::matching::find_best_match_for_claim).
+    ///
+    /// ```
+    /// use pvbind::api::AccessMode;
+    /// assert_eq!(AccessMode::from("ReadWriteMany"), AccessMode::ReadWriteMany);
+    /// // A mode of a later Kubernetes is kept as it is.
+    /// let later = AccessMode::from("ReadWriteSometimes");
+    /// assert!(later.is_unknown());
+    /// assert_eq!(later.as_str(), "ReadWriteSometimes");
+    /// ```
     pub enum AccessMode {
         /// By the pods of one node, for reading and writing.
         ReadWriteOnce = "ReadWriteOnce",
@@ -132,6 +196,12 @@ impl AccessMode {
 
 open_enum! {
     /// Whether a volume is a file system or a raw device.
+    ///
+    /// ```
+    /// use pvbind::api::{PersistentVolumeClaim, VolumeMode};
+    /// // Absent means a file system.
+    /// assert_eq!(PersistentVolumeClaim::default().volume_mode(), &VolumeMode::Filesystem);
+    /// ```
     pub enum VolumeMode {
         /// A file system, mounted into a directory.
         Filesystem = "Filesystem",
@@ -142,6 +212,15 @@ open_enum! {
 
 open_enum! {
     /// What happens to a volume when its claim is gone.
+    ///
+    /// ```
+    /// use pvbind::api::{PersistentVolume, PersistentVolumeReclaimPolicy};
+    /// let volume: PersistentVolume =
+    ///     serde_json::from_str(r#"{"spec": {"persistentVolumeReclaimPolicy": "Retain"}}"#)?;
+    /// let policy = volume.spec.persistent_volume_reclaim_policy.unwrap();
+    /// assert_eq!(policy, PersistentVolumeReclaimPolicy::Retain);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub enum PersistentVolumeReclaimPolicy {
         /// Nothing; an administrator decides.
         Retain = "Retain",
@@ -154,6 +233,13 @@ open_enum! {
 
 open_enum! {
     /// The phase of a volume.
+    ///
+    /// ```
+    /// use pvbind::api::{PersistentVolume, VolumePhase};
+    /// let volume: PersistentVolume = serde_json::from_str(r#"{"status": {"phase": "Released"}}"#)?;
+    /// assert_eq!(volume.status.phase, Some(VolumePhase::Released));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub enum VolumePhase {
         /// Not seen by the controller yet.
         Pending = "Pending",
@@ -206,6 +292,15 @@ impl PersistentVolume {
     /// when empty), else `spec.storageClassName`, else "".
     ///
     /// Follows `GetPersistentVolumeClass` of Kubernetes 1.36.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// let volume: PersistentVolume = serde_json::from_str(
+    ///     r#"{"metadata": {"annotations": {"volume.beta.kubernetes.io/storage-class": ""}},
+    ///         "spec": {"storageClassName": "fast"}}"#)?;
+    /// assert_eq!(volume.class_name(), ""); // the annotation is there, so it decides
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn class_name(&self) -> &str {
         self.metadata
             .annotation(names::BETA_STORAGE_CLASS)
@@ -246,6 +341,13 @@ impl PersistentVolume {
     }
 
     /// What a node must satisfy to reach the volume; `None` if every node can.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// let anywhere: PersistentVolume = serde_json::from_str(r#"{"spec": {"nodeAffinity": {}}}"#)?;
+    /// assert_eq!(anywhere.required_node_affinity(), None);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn required_node_affinity(&self) -> Option<&NodeSelector> {
         self.spec.node_affinity.as_ref()?.required.as_ref()
     }
@@ -289,6 +391,15 @@ impl PersistentVolume {
     /// (`csi`, `hostPath`, `nfs` …). The first in the order of
     /// [`VOLUME_SOURCES`] if a hostile object sets several; `None` if it sets
     /// none that Kubernetes 1.36 knows.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// let volume: PersistentVolume =
+    ///     serde_json::from_str(r#"{"spec": {"hostPath": {"path": "/data"}}}"#)?;
+    /// assert_eq!(volume.source(), Some("hostPath"));
+    /// assert_eq!(volume.spec.unknown.get("hostPath").unwrap()["path"], "/data");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn source(&self) -> Option<&'static str> {
         VOLUME_SOURCES.into_iter().find(|&source| match source {
             "csi" => self.spec.csi.is_some(),
