@@ -140,3 +140,37 @@ pub(super) fn selected_node(claim: &PersistentVolumeClaim) -> &str {
     let selected = claim.metadata.annotation(names::SELECTED_NODE);
     selected.unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::Snapshot;
+
+    #[test]
+    fn the_newer_annotation_says_whose_a_claim_is_even_if_it_is_empty() {
+        let checked = |annotations: &[(&str, &str)]| {
+            let mut claim = PersistentVolumeClaim::default();
+            for (key, value) in annotations {
+                claim.metadata.set_annotation(key, value);
+            }
+            let config = Config::new("disk.csi");
+            check_claim(&config, &Snapshot::new(), &claim)
+                .unwrap_err()
+                .code()
+        };
+        let (new, old) = (names::STORAGE_PROVISIONER, names::BETA_STORAGE_PROVISIONER);
+        assert_eq!(checked(&[]), "no-provisioner");
+        // Ours, and then its class is missed.
+        assert_eq!(checked(&[(old, "disk.csi")]), "class-not-found");
+        assert_eq!(
+            checked(&[(new, "disk.csi"), (old, "other")]),
+            "class-not-found"
+        );
+        for other in ["other", ""] {
+            assert_eq!(
+                checked(&[(new, other), (old, "disk.csi")]),
+                "other-provisioner"
+            );
+        }
+    }
+}

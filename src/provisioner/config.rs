@@ -82,6 +82,15 @@ impl Config {
 }
 
 /// How a driver is told where volumes must be reachable from.
+///
+/// ```
+/// use pvbind::provisioner::{Config, TopologyConfig};
+/// let mut topology = TopologyConfig::default();
+/// assert!(topology.is_immediate && !topology.is_strict);
+/// topology.is_strict = true;
+/// let mut config = Config::new("disk.csi");
+/// config.topology = Some(topology);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TopologyConfig {

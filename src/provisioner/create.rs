@@ -1,5 +1,6 @@
 //! The call that makes a volume, and what follows its answers.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::claim::selected_node;
@@ -17,11 +18,40 @@ use crate::plan::{Change, Event, EventReason, OnFailure, Plan, Step, Write};
 ///
 /// Ask for the [`request`](Self::request), add the
 /// [secret](Self::provisioner_secret), call the driver, and answer with what it
-/// said: [`created`](Self::created), [`infeasible`](Self::infeasible),
-/// [`failed`](Self::failed), [`ignored`](Self::ignored), or
-/// [`refused`](Self::refused) if there is no request. Each gives the next plan.
+/// said: [`created`](Self::created),
+/// [`failed_with_status`](Self::failed_with_status) or, without gRPC,
+/// [`infeasible`](Self::infeasible) and [`failed`](Self::failed),
+/// [`ignored`](Self::ignored), or [`refused`](Self::refused) if there is no
+/// request. Each gives the next plan.
 /// The call may be given up anywhere: the next sync makes it again, under the
 /// same name.
+///
+/// ```
+/// use pvbind::provisioner::{ClaimNext, Config, RequestInputs, csi, sync_claim};
+/// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+/// # use pvbind::view::Snapshot;
+/// # let view: Snapshot = read_objects(
+/// #     r#"{"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "disk.csi"}"#,
+/// # )?.into_iter().collect();
+/// # let claim: PersistentVolumeClaim = serde_json::from_str(r#"{
+/// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+/// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "disk.csi"}},
+/// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+/// #         "resources": {"requests": {"storage": "5Gi"}}}}"#)?;
+/// # let config = Config::new("disk.csi");
+/// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+/// #     panic!()
+/// # };
+/// let request = operation.request(&config, &view, &RequestInputs::default())?;
+/// assert_eq!(request.name, operation.volume_name());
+/// assert_eq!(operation.provisioner_secret()?, None);
+///
+/// let volume = csi::Volume { volume_id: "h-1".into(), ..csi::Volume::default() };
+/// let plan = operation.created(&config, &request, &volume);
+/// let ClaimNext::Over(end) = plan.verdict else { panic!() };
+/// assert_eq!(end.outcome?.to_string(), "the volume `pvc-u-1` was made");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreateVolume {
     claim: Arc<PersistentVolumeClaim>,
@@ -76,6 +106,36 @@ impl CallState {
             1 | 4 | 10 | 14 => CallState::InBackground,
             _ => CallState::Finished,
         }
+    }
+}
+
+const INVALID_ARGUMENT: u32 = 3;
+
+/// The name of a gRPC status, as gRPC's library for Go has it.
+struct StatusName(u32);
+
+impl fmt::Display for StatusName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            0 => "OK",
+            1 => "Canceled",
+            2 => "Unknown",
+            3 => "InvalidArgument",
+            4 => "DeadlineExceeded",
+            5 => "NotFound",
+            6 => "AlreadyExists",
+            7 => "PermissionDenied",
+            8 => "ResourceExhausted",
+            9 => "FailedPrecondition",
+            10 => "Aborted",
+            11 => "OutOfRange",
+            12 => "Unimplemented",
+            13 => "Internal",
+            14 => "Unavailable",
+            15 => "DataLoss",
+            16 => "Unauthenticated",
+            other => return write!(f, "Code({other})"),
+        })
     }
 }
 
@@ -155,6 +215,36 @@ impl CreateVolume {
     ///
     /// Follows `provisionClaimOperation` of sig-storage-lib-external-provisioner
     /// 13, after the provisioner returned a volume.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::plan::{Step, Write};
+    /// use pvbind::provisioner::{ClaimNext, Config, sync_claim};
+    /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// # use pvbind::view::Snapshot;
+    /// # let view: Snapshot = read_objects(
+    /// #     r#"{"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "disk.csi"}"#,
+    /// # )?.into_iter().collect();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_str(r#"{
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "disk.csi"}},
+    /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+    /// #         "resources": {"requests": {"storage": "5Gi"}}}}"#)?;
+    /// # let config = Config::new("disk.csi");
+    /// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+    /// #     panic!()
+    /// # };
+    /// let volume: PersistentVolume = serde_json::from_str(r#"{"spec": {
+    ///     "capacity": {"storage": "5Gi"}, "gcePersistentDisk": {"pdName": "d-1"}}}"#)?;
+    /// let plan = operation.provisioned(&config, volume);
+    /// let Step::Write { write: Write::CreateVolume { volume, .. }, .. } = &plan.steps[0] else {
+    ///     panic!()
+    /// };
+    /// assert_eq!(volume.name(), "pvc-u-1");
+    /// assert_eq!(volume.class_name(), "fast");
+    /// assert_eq!(volume.claim_ref().unwrap().uid(), "u-1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn provisioned(self, config: &Config, mut volume: PersistentVolume) -> Plan<ClaimNext> {
         let metadata = &mut volume.metadata;
         metadata.name = Some(self.volume_name.clone());
@@ -199,7 +289,35 @@ impl CreateVolume {
         }
     }
 
-    /// The driver failed.
+    /// The driver failed, with this text, and left things so.
+    ///
+    /// Follows `provisionClaimOperation` of sig-storage-lib-external-provisioner
+    /// 13, after the provisioner returned an error.
+    ///
+    /// ```
+    /// use pvbind::provisioner::{CallState, ClaimNext, Config, Progress, sync_claim};
+    /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// # use pvbind::view::Snapshot;
+    /// # let view: Snapshot = read_objects(
+    /// #     r#"{"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "disk.csi"}"#,
+    /// # )?.into_iter().collect();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_str(r#"{
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "disk.csi"}},
+    /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+    /// #         "resources": {"requests": {"storage": "5Gi"}}}}"#)?;
+    /// # let config = Config::new("disk.csi");
+    /// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+    /// #     panic!()
+    /// # };
+    /// // Without a selected node there is nothing to choose again.
+    /// let plan = operation.failed("no room", CallState::Reschedule);
+    /// assert!(!plan.has_writes());
+    /// let ClaimNext::Over(end) = plan.verdict else { panic!() };
+    /// assert_eq!(end.outcome.unwrap_err().to_string(), "no room");
+    /// assert_eq!(end.progress, Progress::Finished);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn failed(self, message: &str, state: CallState) -> Plan<ClaimNext> {
         let mut steps = vec![self.failure(message)];
         let has_node = self.claim.metadata.has_annotation(names::SELECTED_NODE);
@@ -222,11 +340,73 @@ impl CreateVolume {
         }
     }
 
+    /// The driver failed with a gRPC status of this number, other than OK (0), and
+    /// this text: [infeasible](Self::infeasible) if it is INVALID_ARGUMENT (3),
+    /// else [failed](Self::failed) in the state that
+    /// [`CallState::after_status`] gives. Events and errors hold the status as
+    /// the sidecar writes it.
+    ///
+    /// ```
+    /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// # use pvbind::provisioner::{ClaimNext, Config, Progress, sync_claim};
+    /// # use pvbind::view::Snapshot;
+    /// # let view: Snapshot = read_objects(
+    /// #     r#"{"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "disk.csi"}"#,
+    /// # )?.into_iter().collect();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_str(r#"{
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "disk.csi"}},
+    /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"]}}"#)?;
+    /// let config = Config::new("disk.csi");
+    /// let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+    ///     panic!()
+    /// };
+    /// let plan = operation.failed_with_status(&config, 14, "connection refused");
+    /// let ClaimNext::Over(end) = plan.verdict else { panic!() };
+    /// assert_eq!(
+    ///     end.outcome.unwrap_err().to_string(),
+    ///     "rpc error: code = Unavailable desc = connection refused"
+    /// );
+    /// assert_eq!(end.progress, Progress::InBackground);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn failed_with_status(self, config: &Config, code: u32, message: &str) -> Plan<ClaimNext> {
+        let text = format!("rpc error: code = {} desc = {message}", StatusName(code));
+        if code == INVALID_ARGUMENT {
+            return self.infeasible(&text);
+        }
+        let state = CallState::after_status(code, self.may_reschedule(config));
+        self.failed(&text, state)
+    }
+
     /// There is no [`request`](Self::request): as if the driver had failed and
     /// finished, or, if a populator makes the volume, had ignored the claim.
     /// Where the reason lies outside the claim and its class and may pass, as
     /// with a node that is not known for a moment, what is in progress stays so:
     /// the driver may still be at work from an earlier call.
+    ///
+    /// ```
+    /// use pvbind::provisioner::{ClaimNext, Config, Progress, RequestError, sync_claim};
+    /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// # use pvbind::view::Snapshot;
+    /// # let view: Snapshot = read_objects(
+    /// #     r#"{"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "disk.csi"}"#,
+    /// # )?.into_iter().collect();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_str(r#"{
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "disk.csi"}},
+    /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+    /// #         "resources": {"requests": {"storage": "5Gi"}}}}"#)?;
+    /// # let config = Config::new("disk.csi");
+    /// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+    /// #     panic!()
+    /// # };
+    /// let plan = operation.refused(&RequestError::Selector);
+    /// let ClaimNext::Over(end) = plan.verdict else { panic!() };
+    /// assert_eq!(end.outcome.unwrap_err().to_string(), "claim Selector is not supported");
+    /// assert_eq!(end.progress, Progress::Finished);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn refused(self, error: &RequestError) -> Plan<ClaimNext> {
         match error {
             RequestError::ForPopulator { .. } => self.ignored(&error.to_string()),

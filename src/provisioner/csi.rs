@@ -13,6 +13,20 @@ use serde::{Deserialize, Serialize};
 
 /// `CreateVolumeRequest`: make a volume, or give the one that was made under
 /// this name before.
+///
+/// ```
+/// use pvbind::provisioner::csi::{CapacityRange, CreateVolumeRequest};
+/// let request = CreateVolumeRequest {
+///     name: "pvc-u-1".into(),
+///     capacity_range: Some(CapacityRange { required_bytes: 1 << 30, limit_bytes: 0 }),
+///     ..CreateVolumeRequest::default()
+/// };
+/// assert_eq!(
+///     serde_json::to_string(&request)?,
+///     r#"{"name":"pvc-u-1","capacity_range":{"required_bytes":1073741824},"volume_capabilities":[]}"#
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CreateVolumeRequest {
@@ -135,6 +149,14 @@ impl AccessMode {
 
 /// `VolumeContentSource`: what to fill a volume with (the `oneof` of the
 /// specification).
+///
+/// ```
+/// use pvbind::provisioner::csi::VolumeContentSource;
+/// let source = VolumeContentSource::Snapshot { snapshot_id: "s-1".into() };
+/// assert_eq!(source.to_string(), "snapshot `s-1`");
+/// assert_eq!(serde_json::to_string(&source)?, r#"{"snapshot":{"snapshot_id":"s-1"}}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -180,6 +202,15 @@ pub struct Topology {
 }
 
 /// `Volume`: what a driver says of a volume that it made.
+///
+/// ```
+/// use pvbind::provisioner::csi::Volume;
+/// let volume: Volume = serde_json::from_str(
+///     r#"{"volume_id": "h-1", "accessible_topology": [{"segments": {"zone": "a"}}]}"#)?;
+/// assert_eq!(volume.capacity_bytes, 0); // not known
+/// assert_eq!(volume.accessible_topology[0].segments["zone"], "a");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Volume {
@@ -190,7 +221,7 @@ pub struct Volume {
     /// What the driver wants to be told whenever the volume is used.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub volume_context: BTreeMap<String, String>,
-    /// What it was filled with.
+    /// What it was filled with: what was asked for, if anything was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content_source: Option<VolumeContentSource>,
     /// Where it is reachable from: at least one of these must hold. Empty if

@@ -136,6 +136,30 @@ impl Ledger {
 
     /// When a claim may be tried (again); 0 if at once. A claim that was
     /// infeasible is due at once when its class changed.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::api::{PersistentVolumeClaim, StorageClass};
+    /// use pvbind::provisioner::{Backoff, ClaimEnd, Ledger, Progress, ProvisionError};
+    /// use pvbind::view::Snapshot;
+    /// let claim: PersistentVolumeClaim = serde_json::from_str(
+    ///     r#"{"metadata": {"uid": "u-1"}, "spec": {"storageClassName": "fast"}}"#)?;
+    /// let claim = Arc::new(claim);
+    /// let mut view = Snapshot::new();
+    /// let mut ledger = Ledger::new(Backoff::default());
+    /// let end = ClaimEnd {
+    ///     outcome: Err(ProvisionError::Infeasible { message: "no such type".into() }),
+    ///     progress: Progress::Finished,
+    /// };
+    /// ledger.claim_ended(&view, &claim, &end, 10_000);
+    /// assert_eq!(ledger.claim_due(&view, &claim), 310_000);
+    ///
+    /// let class: StorageClass =
+    ///     serde_json::from_str(r#"{"metadata": {"name": "fast", "resourceVersion": "2"}}"#)?;
+    /// view.apply(Arc::new(class));
+    /// assert_eq!(ledger.claim_due(&view, &claim), 0);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn claim_due<V: ClusterView + ?Sized>(
         &self,
         view: &V,
@@ -170,6 +194,17 @@ impl Ledger {
     }
 
     /// When a volume may be tried (again); 0 if at once.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::provisioner::{Backoff, Ledger, ProvisionError};
+    /// let volume = PersistentVolume::default();
+    /// let mut ledger = Ledger::new(Backoff::default());
+    /// assert_eq!(ledger.volume_due(&volume), 0);
+    /// let failed = Err(ProvisionError::Failed { message: "in use".into() });
+    /// ledger.volume_ended(&volume, &failed, 5_000);
+    /// assert_eq!(ledger.volume_due(&volume), 6_000);
+    /// ```
     pub fn volume_due(&self, volume: &PersistentVolume) -> u64 {
         let retry = self.volumes.get(volume.metadata.uid());
         retry.map_or(0, |retry| retry.due)

@@ -33,7 +33,85 @@
 //! volume that is attached still; publishing CSIStorageCapacities.
 //!
 //! [`run_claim`] and [`run_volume`] are the loops for a synchronous [`Driver`];
-//! the example is at [`run_claim`].
+//! there is an example at each.
+//!
+//! # The loop of an asynchronous embedder
+//! The same, written out, with an `.await` at each call:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use pvbind::api::PersistentVolumeClaim;
+//! use pvbind::plan::{ApiError, Execution, FollowUp, Plan, Step, Written};
+//! use pvbind::provisioner::{
+//!     ClaimEnd, ClaimNext, Config, RequestInputs, continue_claim, csi,
+//! };
+//! use pvbind::view::Snapshot;
+//!
+//! /// What gRPC returns instead of an answer.
+//! struct Status { code: u32, message: String }
+//! # struct Driver;
+//! # impl Driver {
+//! #     async fn create_volume(&self, r: csi::CreateVolumeRequest) -> Result<csi::Volume, Status> {
+//! #         Ok(csi::Volume { volume_id: r.name, ..Default::default() })
+//! #     }
+//! #     async fn delete_volume(&self, _: csi::DeleteVolumeRequest) -> Result<(), Status> { Ok(()) }
+//! # }
+//! # async fn write(step: &Step) -> Result<Written, ApiError> { Ok(Written::Nothing) }
+//! # async fn read_volume(_: &str) -> Result<Option<pvbind::api::PersistentVolume>, ApiError> { Ok(None) }
+//! # async fn secrets(_: Option<pvbind::provisioner::SecretReference>) -> csi::Secrets { Default::default() }
+//!
+//! /// Sends the steps of a plan to the API server; then what follows it.
+//! async fn carry_out<V: FollowUp>(plan: Plan<V>) -> Option<V> {
+//!     let mut execution = Execution::new(plan);
+//!     while let Some(step) = execution.step() {
+//!         let result = write(step).await;
+//!         execution.answer(result);
+//!     }
+//!     execution.finish().end.finished().ok()
+//! }
+//!
+//! /// `None` if the sync was given up; the next one begins anew.
+//! async fn sync(
+//!     config: &Config, view: &Snapshot, driver: &Driver, claim: &Arc<PersistentVolumeClaim>,
+//! ) -> Option<ClaimEnd> {
+//!     let mut plan = continue_claim(config, view, claim);
+//!     loop {
+//!         plan = match carry_out(plan).await? {
+//!             ClaimNext::Over(end) => return Some(end), // for the `Ledger`
+//!             ClaimNext::CreateVolume(operation) => {
+//!                 let inputs = RequestInputs::default(); // snapshots, attributes
+//!                 match operation.request(config, view, &inputs) {
+//!                     Err(refusal) => operation.refused(&refusal),
+//!                     Ok(request) => {
+//!                         let mut sent = request.clone();
+//!                         sent.secrets = secrets(operation.provisioner_secret().ok()?).await;
+//!                         match driver.create_volume(sent).await {
+//!                             Ok(volume) => operation.created(config, &request, &volume),
+//!                             Err(Status { code, message }) => {
+//!                                 operation.failed_with_status(config, code, &message)
+//!                             }
+//!                         }
+//!                     }
+//!                 }
+//!             }
+//!             ClaimNext::CleanUp(next) => {
+//!                 let volume_id = next.volume_id().to_owned();
+//!                 let secrets = secrets(next.operation().provisioner_secret().ok()?).await;
+//!                 let request = csi::DeleteVolumeRequest { volume_id, secrets };
+//!                 match driver.delete_volume(request).await {
+//!                     Ok(()) => next.deleted(),
+//!                     Err(status) => next.failed(&status.message),
+//!                 }
+//!             }
+//!             ClaimNext::ReadVolume(next) => match read_volume(next.name()).await {
+//!                 Ok(volume) => next.answer(volume),
+//!                 Err(error) => next.failed(&error.message),
+//!             },
+//!             _ => return None,
+//!         };
+//!     }
+//! }
+//! ```
 
 pub mod csi;
 

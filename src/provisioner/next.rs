@@ -7,7 +7,10 @@ use crate::api::{ObjectReference, PersistentVolume};
 use crate::plan::{FollowUp, Plan};
 
 /// What a claim's sync waits for, once its plan is carried out. Each value takes
-/// its answer, and gives the next plan.
+/// its answer, and gives the next plan; the [module](super) shows the loop.
+///
+/// More may come with later versions. A program that does not know one gives the
+/// sync up, which may be done anywhere: the next sync comes to the same point.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 #[must_use = "a sync goes on only when it is answered"]
@@ -161,6 +164,43 @@ pub enum Progress {
 /// A volume that was to be created under a name made of a shortened uid, and
 /// exists already: made by us before, or another claim's whose uid begins alike.
 /// See [`ClaimNext::ReadVolume`].
+///
+/// ```
+/// use pvbind::api::PersistentVolume;
+/// use pvbind::plan::{ApiError, ApiErrorKind, Execution, Written};
+/// use pvbind::provisioner::{
+///     ClaimNext, Config, RequestInputs, VolumeNames, csi, sync_claim,
+/// };
+/// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+/// # use pvbind::view::Snapshot;
+/// # let view: Snapshot = read_objects(
+/// #     r#"{"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "disk.csi"}"#,
+/// # )?.into_iter().collect();
+/// # let claim: PersistentVolumeClaim = serde_json::from_str(r#"{
+/// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+/// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "disk.csi"}},
+/// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+/// #         "resources": {"requests": {"storage": "5Gi"}}}}"#)?;
+/// let mut config = Config::new("disk.csi");
+/// config.volume_names = VolumeNames::new("k8s", Some(1))?;
+/// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+/// #     panic!()
+/// # };
+/// let request = operation.request(&config, &view, &RequestInputs::default())?;
+/// let volume = csi::Volume { volume_id: "h-1".into(), ..csi::Volume::default() };
+/// let mut execution = Execution::new(operation.created(&config, &request, &volume));
+/// execution.answer(Err(ApiError {
+///     kind: ApiErrorKind::AlreadyExists,
+///     message: "persistentvolumes \"k8s-u\" already exists".into(),
+/// }));
+/// let Ok(ClaimNext::ReadVolume(next)) = execution.finish().end.finished() else { panic!() };
+/// assert_eq!(next.name(), "k8s-u");
+/// let volume: PersistentVolume = serde_json::from_str(r#"{"metadata": {"name": "k8s-u"},
+///     "spec": {"claimRef": {"namespace": "shop", "name": "other", "uid": "u-2"}}}"#)?;
+/// let ClaimNext::Over(end) = next.answer(Some(volume)).verdict else { panic!() };
+/// assert_eq!(end.outcome.unwrap_err().code(), "name-taken");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadHolder {
     volume: String,
@@ -177,12 +217,12 @@ impl ReadHolder {
     /// Goes on with what was read; `None` if there is no such volume. Another
     /// claim's volume is left alone, and so is the backend's, which is that
     /// claim's too: [`ProvisionError::NameTaken`].
-    pub fn answer(self, volume: Option<&PersistentVolume>) -> Plan<ClaimNext> {
+    pub fn answer(self, volume: Option<PersistentVolume>) -> Plan<ClaimNext> {
         let Some(volume) = volume else {
             let volume = self.volume.clone();
             return self.failed(&format!("volume `{volume}` existed, and is gone"));
         };
-        let outcome = match other_holder(volume, &self.uid) {
+        let outcome = match other_holder(&volume, &self.uid) {
             None => Ok(ClaimOutcome::Provisioned {
                 volume: self.volume,
             }),
@@ -219,6 +259,41 @@ pub(super) fn other_holder(volume: &PersistentVolume, uid: &str) -> Option<Provi
 /// Whether that succeeds or not, the claim stays in progress, as upstream has
 /// it: the driver may have answered before it was done, and only the next call
 /// under the same name shows what is there.
+///
+/// ```
+/// use pvbind::provisioner::{ClaimNext, Config, Progress, RequestInputs, csi, sync_claim};
+/// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+/// # use pvbind::view::Snapshot;
+/// # let view: Snapshot = read_objects(
+/// #     r#"{"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "disk.csi"}"#,
+/// # )?.into_iter().collect();
+/// # let claim: PersistentVolumeClaim = serde_json::from_str(r#"{
+/// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+/// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "disk.csi"}},
+/// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+/// #         "resources": {"requests": {"storage": "5Gi"}}}}"#)?;
+/// # let config = Config::new("disk.csi");
+/// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+/// #     panic!()
+/// # };
+/// let request = operation.request(&config, &view, &RequestInputs::default())?;
+/// let volume = csi::Volume {
+///     volume_id: "h-1".into(),
+///     capacity_bytes: 1 << 30,
+///     ..csi::Volume::default()
+/// };
+/// let ClaimNext::CleanUp(next) = operation.created(&config, &request, &volume).verdict else {
+///     panic!()
+/// };
+/// assert_eq!(next.volume_id(), "h-1");
+/// let ClaimNext::Over(end) = next.deleted().verdict else { panic!() };
+/// assert_eq!(
+///     end.outcome.unwrap_err().to_string(),
+///     "created volume capacity 1073741824 less than requested capacity 5368709120"
+/// );
+/// assert_eq!(end.progress, Progress::InBackground);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct CleanUp {
     operation: CreateVolume,

@@ -6,11 +6,17 @@ use super::secret::{SecretReference, SecretTemplate};
 use super::{RequestError, SecretNames};
 use crate::api::StorageClass;
 
-/// What the keys begin with that are the provisioner's and not the driver's.
+/// What the keys begin with that are the provisioner's and not the driver's:
+/// see [`ClassParameters`].
 pub const RESERVED_PREFIX: &str = "csi.storage.k8s.io/";
 
-/// What a secret is for. Each has two reserved keys, `PREFIX-secret-name` and
-/// `PREFIX-secret-namespace`, after [`RESERVED_PREFIX`].
+/// What a secret is for. Each has two reserved keys, `USE-secret-name` and
+/// `USE-secret-namespace`, after [`RESERVED_PREFIX`].
+///
+/// ```
+/// use pvbind::provisioner::SecretUse;
+/// assert_eq!(SecretUse::NodeStage.as_str(), "node-stage");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum SecretUse {

@@ -20,6 +20,15 @@ use std::cmp::Ordering;
 /// What a request needs from objects that this crate does not know. The
 /// default serves every claim that has neither a snapshot as data source nor a
 /// VolumeAttributesClass.
+///
+/// ```
+/// use pvbind::provisioner::{RequestInputs, csi::VolumeContentSource};
+/// let inputs = RequestInputs {
+///     content_source: Some(VolumeContentSource::Snapshot { snapshot_id: "snap-1".into() }),
+///     ..RequestInputs::default()
+/// };
+/// assert_eq!(inputs.attributes, None);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RequestInputs {
     /// What to fill the volume with: the snapshot that
@@ -62,6 +71,34 @@ impl CreateVolume {
     ///
     /// # Cost
     /// That of the topology; otherwise in proportion to claim and class.
+    ///
+    /// ```
+    /// use pvbind::provisioner::{ClaimNext, Config, RequestInputs, sync_claim};
+    /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// # use pvbind::view::Snapshot;
+    /// # let view: Snapshot = read_objects(
+    /// #     r#"{"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "disk.csi"}"#,
+    /// # )?.into_iter().collect();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_str(r#"{
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "disk.csi"}},
+    /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+    /// #         "resources": {"requests": {"storage": "5Gi"}}}}"#)?;
+    /// # let config = Config::new("disk.csi");
+    /// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+    /// #     panic!()
+    /// # };
+    /// let request = operation.request(&config, &view, &RequestInputs::default())?;
+    /// assert_eq!(
+    ///     serde_json::to_value(&request)?,
+    ///     serde_json::json!({
+    ///         "name": "pvc-u-1",
+    ///         "capacity_range": {"required_bytes": 5_368_709_120_i64},
+    ///         "volume_capabilities": [{"mount": {}, "access_mode": "SINGLE_NODE_WRITER"}]
+    ///     })
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn request<V: ProvisioningView + ?Sized>(
         &self,
         config: &Config,

@@ -5,7 +5,17 @@ use crate::api::ClaimKey;
 use crate::quantity::Quantity;
 
 /// Why a driver cannot be asked for the volume of a claim, or asked to delete
-/// one.
+/// one. The first that is found is told.
+///
+/// ```
+/// use pvbind::provisioner::{RequestError, SecretUse};
+/// let error = RequestError::SecretIncomplete { usage: Some(SecretUse::NodeStage) };
+/// assert_eq!(error.code(), "secret");
+/// assert_eq!(
+///     error.to_string(),
+///     "the class's node-stage secret needs both a name and a namespace"
+/// );
+/// ```
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {

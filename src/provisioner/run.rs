@@ -15,7 +15,11 @@ use crate::view::{Held, ProvisioningView};
 /// What a CSI driver, and what stands around it, does for a provisioner.
 ///
 /// All methods but the two calls have an answer already, for drivers that need
-/// no secrets, snapshots or VolumeAttributesClasses.
+/// no secrets, snapshots or VolumeAttributesClasses. A driver that fills volumes
+/// must say in its answer with what
+/// ([`csi::Volume::content_source`]), or the volume is deleted again.
+///
+/// See [`run_claim`] for an example.
 pub trait Driver {
     /// Makes a volume, or gives the one that it made under this name before.
     fn create_volume(&mut self, request: csi::CreateVolumeRequest) -> CreateAnswer;
@@ -193,7 +197,7 @@ pub fn run_claim<V: ProvisioningView + ?Sized>(
                 }
             }
             ClaimNext::ReadVolume(next) => match server.read_volume(next.name()) {
-                Ok(volume) => next.answer(volume.as_ref()),
+                Ok(volume) => next.answer(volume),
                 Err(error) => next.failed(&error.message),
             },
         };
@@ -263,6 +267,51 @@ fn read_secret(
 ///
 /// The view serves for the secret of a volume that has none noted. If the secret
 /// cannot be read, the driver is asked without it, as upstream does.
+///
+/// ```
+/// use pvbind::provisioner::{
+///     Config, CreateAnswer, DeleteAnswer, Driver, VolumeOutcome, csi, run_volume,
+/// };
+/// use pvbind::view::Snapshot;
+/// struct Disks(Vec<String>);
+/// impl Driver for Disks {
+///     fn create_volume(&mut self, _: csi::CreateVolumeRequest) -> CreateAnswer {
+///         CreateAnswer::Infeasible("read only".into())
+///     }
+///     fn delete_volume(&mut self, request: csi::DeleteVolumeRequest) -> DeleteAnswer {
+///         self.0.push(request.volume_id);
+///         DeleteAnswer::Deleted
+///     }
+/// }
+/// # use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
+/// # use pvbind::plan::{ApiError, ApiServer, Change, Event};
+/// # struct Server;
+/// # impl ApiServer for Server {
+/// #     fn update_volume(&mut self, c: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { Ok((*c.to).clone()) }
+/// #     fn update_volume_status(&mut self, c: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { Ok((*c.to).clone()) }
+/// #     fn update_claim(&mut self, c: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { Ok((*c.to).clone()) }
+/// #     fn update_claim_status(&mut self, c: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { Ok((*c.to).clone()) }
+/// #     fn create_volume(&mut self, v: &PersistentVolume) -> Result<PersistentVolume, ApiError> { Ok(v.clone()) }
+/// #     fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> { Ok(()) }
+/// #     fn record_event(&mut self, _: &Event) {}
+/// #     fn read_claim(&mut self, _: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> { Ok(None) }
+/// #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { Ok(None) }
+/// # }
+/// # let volume: PersistentVolume = serde_json::from_str(r#"{
+/// #     "metadata": {"name": "pvc-u-1",
+/// #         "annotations": {
+/// #             "volume.kubernetes.io/provisioner-deletion-secret-name": "keys",
+/// #             "volume.kubernetes.io/provisioner-deletion-secret-namespace": "disks"}},
+/// #     "spec": {"persistentVolumeReclaimPolicy": "Delete",
+/// #         "csi": {"driver": "disk.csi", "volumeHandle": "h-1"}},
+/// #     "status": {"phase": "Released"}}"#)?;
+/// let (config, view) = (Config::new("disk.csi"), Snapshot::new());
+/// let mut disks = Disks(Vec::new());
+/// let report = run_volume(&config, &view, &mut Server, &mut disks, &volume);
+/// assert_eq!(report.outcome, Ok(VolumeOutcome::Deleted));
+/// assert_eq!(disks.0, ["h-1"]);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub fn run_volume<'a, V: ProvisioningView + ?Sized>(
     config: &Config,
     view: &V,

@@ -8,6 +8,12 @@ use crate::api::ObjectMeta;
 
 /// Which secret to read. Its content never comes into this crate's decisions:
 /// the embedder reads it and adds it to the request.
+///
+/// ```
+/// use pvbind::provisioner::SecretReference;
+/// let secret = SecretReference { namespace: "disks".into(), name: "keys".into() };
+/// assert_eq!(secret.to_string(), "disks/keys");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SecretReference {
     /// Its namespace.
@@ -23,7 +29,8 @@ impl fmt::Display for SecretReference {
     }
 }
 
-/// What stands for the variables in a secret's name.
+/// What stands for the variables in a secret's name; see
+/// [`ClassParameters::secret`](super::ClassParameters::secret) for its use.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SecretNames<'a> {
     /// `${pv.name}`.
@@ -125,6 +132,12 @@ fn valid(text: String, longest: usize, may_have_dots: bool) -> Result<String, Se
 }
 
 /// What is wrong with a secret's name.
+///
+/// ```
+/// use pvbind::provisioner::SecretProblem;
+/// let problem = SecretProblem::Variable { variable: "pvc.labels['x']".into() };
+/// assert_eq!(problem.to_string(), "there is no `pvc.labels['x']` here");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SecretProblem {

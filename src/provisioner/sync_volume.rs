@@ -83,7 +83,8 @@ pub fn sync_volume<'a>(
 }
 
 /// What a volume's sync waits for, once its plan is carried out. Each value
-/// takes its answer, and gives the next plan.
+/// takes its answer, and gives the next plan. More may come, as for
+/// [`ClaimNext`](super::ClaimNext).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 #[must_use = "a sync goes on only when it is answered"]
@@ -164,7 +165,34 @@ impl fmt::Display for VolumeOutcome {
 ///
 /// Ask for the [`request`](Self::request), add the
 /// [secret](Self::provisioner_secret), call the driver, and answer with what it
-/// said.
+/// said: [`deleted`](Self::deleted), [`failed`](Self::failed) or
+/// [`ignored`](Self::ignored).
+///
+/// ```
+/// use pvbind::provisioner::{Config, VolumeNext, sync_volume};
+/// use pvbind::view::Snapshot;
+/// # use pvbind::api::PersistentVolume;
+/// # let volume: PersistentVolume = serde_json::from_str(r#"{
+/// #     "metadata": {"name": "pvc-u-1",
+/// #         "annotations": {
+/// #             "volume.kubernetes.io/provisioner-deletion-secret-name": "keys",
+/// #             "volume.kubernetes.io/provisioner-deletion-secret-namespace": "disks"}},
+/// #     "spec": {"persistentVolumeReclaimPolicy": "Delete",
+/// #         "csi": {"driver": "disk.csi", "volumeHandle": "h-1"}},
+/// #     "status": {"phase": "Released"}}"#)?;
+/// let plan = sync_volume(&Config::new("disk.csi"), &volume);
+/// let VolumeNext::DeleteVolume(operation) = plan.verdict else { panic!() };
+/// assert_eq!(operation.request()?.volume_id, "h-1");
+/// let secret = operation.provisioner_secret(&Snapshot::new())?;
+/// assert_eq!(secret.unwrap().to_string(), "disks/keys");
+///
+/// // The event VolumeFailedDelete, and it is tried again.
+/// let plan = operation.failed("in use");
+/// assert_eq!(plan.steps.len(), 1);
+/// let VolumeNext::Over(outcome) = plan.verdict else { panic!() };
+/// assert_eq!(outcome.unwrap_err().to_string(), "in use");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeleteVolume {
     volume: Arc<PersistentVolume>,

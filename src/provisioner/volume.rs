@@ -120,6 +120,19 @@ impl Kept {
 ///
 /// # Errors
 /// The first [`Kept`] that stands against it.
+///
+/// ```
+/// use pvbind::api::PersistentVolume;
+/// use pvbind::provisioner::{Config, check_deletable};
+/// let mut volume: PersistentVolume = serde_json::from_str(
+///     r#"{"spec": {"persistentVolumeReclaimPolicy": "Delete"}, "status": {"phase": "Released"}}"#)?;
+/// let config = Config::new("disk.csi");
+/// assert_eq!(check_deletable(&config, &volume), Ok(()));
+/// volume.status.phase = Some("Bound".into());
+/// let refusal = check_deletable(&config, &volume).unwrap_err();
+/// assert_eq!(refusal.to_string(), "the volume's phase is `Bound`, not `Released`");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub fn check_deletable(config: &Config, volume: &PersistentVolume) -> Result<(), Kept> {
     let metadata = &volume.metadata;
     let is_held =

@@ -11,7 +11,15 @@ use crate::api::{
 };
 use crate::quantity::Quantity;
 
-/// Why a driver's answer does not serve.
+/// Why a driver's answer does not serve. [`CleanUp`](super::CleanUp) has it.
+///
+/// ```
+/// use pvbind::provisioner::AnswerError;
+/// assert_eq!(
+///     AnswerError::TooSmall { has: 1, asked: 2 }.to_string(),
+///     "created volume capacity 1 less than requested capacity 2"
+/// );
+/// ```
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnswerError {

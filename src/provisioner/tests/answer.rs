@@ -115,6 +115,25 @@ fn a_status_says_whether_the_driver_may_still_be_at_it() {
     assert_eq!(CallState::after_status(u32::MAX, true), CallState::Finished);
 }
 
+#[test]
+fn a_status_is_told_as_the_sidecar_tells_it() {
+    let view = view(&class(json!({})));
+    let config = Config::new("disk.csi");
+    let told = |code| {
+        let operation = new_operation(&view);
+        let end = end(operation.failed_with_status(&config, code, "x"));
+        let error = end.outcome.unwrap_err();
+        (error.code(), error.to_string(), end.progress)
+    };
+    let text = |name: &str| format!("rpc error: code = {name} desc = x");
+    let finished = Progress::Finished;
+    assert_eq!(told(3), ("infeasible", text("InvalidArgument"), finished));
+    assert_eq!(told(8), ("failed", text("ResourceExhausted"), finished));
+    assert_eq!(told(17), ("failed", text("Code(17)"), finished));
+    let background = Progress::InBackground;
+    assert_eq!(told(10), ("failed", text("Aborted"), background));
+}
+
 /// The answer to a claim that is to be filled from the snapshot `s-1`.
 fn filled_with(source: Value) -> Plan<ClaimNext> {
     let config = Config::new("disk.csi");

@@ -6,6 +6,15 @@ use std::fmt;
 use super::Segment;
 
 /// Why no topology can be asked for. `Display` is upstream's text.
+///
+/// ```
+/// use pvbind::provisioner::TopologyError;
+/// let keys = vec!["zone".to_owned(), "rack".to_owned()];
+/// assert_eq!(
+///     TopologyError::KeysOnNoNode { keys }.to_string(),
+///     "topologyKeys [zone rack] were not found on any nodes"
+/// );
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TopologyError {

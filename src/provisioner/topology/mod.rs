@@ -123,6 +123,21 @@ pub fn topology_requirement<V: ProvisioningView + ?Sized>(
 ///
 /// # Errors
 /// As there.
+///
+/// # Cost
+/// For *N* nodes *N* log *N*, with a copy of each node's labels.
+///
+/// ```
+/// use pvbind::provisioner::{
+///     TopologyQuery, topology_requirement, topology_requirement_plain,
+/// };
+/// use pvbind::view::Snapshot;
+/// let (query, view) = (TopologyQuery::new("disk.csi", "data"), Snapshot::new());
+/// assert_eq!(
+///     topology_requirement_plain(&query, &view),
+///     topology_requirement(&query, &view)
+/// );
+/// ```
 pub fn topology_requirement_plain<V: ProvisioningView + ?Sized>(
     query: &TopologyQuery<'_>,
     view: &V,
