@@ -136,8 +136,11 @@ pub use sync_claim::{continue_claim, sync_claim};
 mod next;
 pub use next::{ClaimEnd, ClaimNext, ClaimOutcome, CleanUp, Progress, ReadHolder};
 
+mod call_state;
+pub use call_state::CallState;
+
 mod create;
-pub use create::{CallState, CreateVolume};
+pub use create::CreateVolume;
 
 mod request;
 pub use request::RequestInputs;
