@@ -59,6 +59,17 @@ impl fmt::Display for SelectorError {
 impl std::error::Error for SelectorError {}
 
 /// One mistake in a selector.
+///
+/// ```
+/// use pvbind::api::LabelSelector;
+/// use pvbind::selector::{CompiledLabelSelector, SelectorProblem};
+/// let written: LabelSelector = serde_json::from_str(r#"{"matchLabels": {"disk": "-ssd"}}"#)?;
+/// let error = CompiledLabelSelector::compile(&written).unwrap_err();
+/// let mistake = &error.mistakes()[0];
+/// assert_eq!(mistake.place, "matchLabels[disk]");
+/// assert!(matches!(&mistake.problem, SelectorProblem::Value { value, .. } if value == "-ssd"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("{place}: {problem}")]
 #[non_exhaustive]
@@ -73,6 +84,12 @@ pub struct InvalidRequirement {
 }
 
 /// What can be wrong with a requirement.
+///
+/// ```
+/// use pvbind::selector::SelectorProblem;
+/// let problem = SelectorProblem::NotOneValue { operator: "Gt", values: vec!["1".into(), "2".into()] };
+/// assert_eq!(problem.to_string(), "`Gt` takes exactly one value, found `1`, `2`");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum SelectorProblem {

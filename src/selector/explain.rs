@@ -67,6 +67,21 @@ impl<'a> Unmet<'a> {
     ///
     /// Copies the requirement and the value found, so that many reasons about
     /// one label hold as many copies of its value.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use pvbind::api::LabelSelector;
+    /// use pvbind::selector::{CompiledLabelSelector, Unmet};
+    /// /// The reason outlives the selector.
+    /// fn why(written: &LabelSelector, labels: &BTreeMap<&str, &str>) -> Option<Unmet<'static>> {
+    ///     let selector = CompiledLabelSelector::compile(written).ok()?;
+    ///     selector.unmet(labels).next().map(Unmet::into_owned)
+    /// }
+    /// let written: LabelSelector = serde_json::from_str(r#"{"matchLabels": {"disk": "ssd"}}"#)?;
+    /// let reason = why(&written, &BTreeMap::new()).unwrap();
+    /// assert_eq!(reason.to_string(), "`disk=ssd` fails: there is no such label");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn into_owned(self) -> Unmet<'static> {
         match self {
             Unmet::Label { requirement, found } => Unmet::Label {
@@ -102,6 +117,24 @@ impl fmt::Display for Unmet<'_> {
 }
 
 /// What became of one term of a node or topology selector.
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use pvbind::api::NodeSelector;
+/// use pvbind::selector::{CompiledNodeSelector, TermOutcome};
+/// let written: NodeSelector = serde_json::from_str(
+///     r#"{"nodeSelectorTerms": [
+///         {},
+///         {"matchExpressions": [{"key": "zone", "operator": "Exists"}]},
+///         {"matchExpressions": [{"key": "rank", "operator": "Gt", "values": ["7"]}]}]}"#)?;
+/// let selector = CompiledNodeSelector::compile(&written);
+/// let labels = BTreeMap::from([("zone", "a")]);
+/// let outcomes = selector.explain(&labels, None);
+/// assert_eq!(outcomes[0], TermOutcome::Empty);
+/// assert!(outcomes[1].holds());
+/// assert_eq!(outcomes[2].to_string(), "`rank>7` fails: there is no such label");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TermOutcome<'a> {

@@ -55,6 +55,20 @@ impl CompiledLabelSelector {
     ///
     /// Costs time in proportion to the selector's size, and its logarithm for
     /// sorting.
+    ///
+    /// ```
+    /// use pvbind::api::LabelSelector;
+    /// use pvbind::selector::CompiledLabelSelector;
+    /// // Empty is not a mistake: it matches everything.
+    /// assert!(CompiledLabelSelector::compile(&LabelSelector::default())?.is_empty());
+    /// let written: LabelSelector =
+    ///     serde_json::from_str(r#"{"matchExpressions": [{"key": "disk", "operator": "In"}]}"#)?;
+    /// assert_eq!(
+    ///     CompiledLabelSelector::compile(&written).unwrap_err().to_string(),
+    ///     "matchExpressions[0].values: `In` needs at least one value",
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     // INVARIANT (by key): upheld here, the only constructor beside the empty one.
     pub fn compile(selector: &LabelSelector) -> Result<Self, SelectorError> {
         let mut parser = Parser::default();
@@ -88,6 +102,17 @@ impl CompiledLabelSelector {
 
     /// The first requirement that the labels do not satisfy, in order of the
     /// keys; `None` if the selector matches.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use pvbind::api::LabelSelector;
+    /// use pvbind::selector::CompiledLabelSelector;
+    /// let written: LabelSelector = serde_json::from_str(r#"{"matchLabels": {"zone": "a", "disk": "ssd"}}"#)?;
+    /// let selector = CompiledLabelSelector::compile(&written)?;
+    /// let labels = BTreeMap::from([("disk", "hdd")]);
+    /// assert_eq!(selector.first_unmet(&labels).unwrap().key(), "disk");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn first_unmet(&self, labels: &(impl Labels + ?Sized)) -> Option<&Requirement> {
         self.requirements
             .iter()
@@ -96,6 +121,23 @@ impl CompiledLabelSelector {
 
     /// Every requirement that the labels do not satisfy, in order of the keys,
     /// with the value found instead; nothing if the selector matches.
+    ///
+    /// Costs what [`matches`](Self::matches) costs for every requirement.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use pvbind::api::LabelSelector;
+    /// use pvbind::selector::CompiledLabelSelector;
+    /// let written: LabelSelector = serde_json::from_str(r#"{"matchLabels": {"zone": "a", "disk": "ssd"}}"#)?;
+    /// let selector = CompiledLabelSelector::compile(&written)?;
+    /// let labels = BTreeMap::from([("disk", "hdd")]);
+    /// let reasons: Vec<_> = selector.unmet(&labels).map(|unmet| unmet.to_string()).collect();
+    /// assert_eq!(
+    ///     reasons,
+    ///     ["`disk=ssd` fails: the label is `hdd`", "`zone=a` fails: there is no such label"],
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn unmet<'a>(
         &'a self,
         labels: &'a (impl Labels + ?Sized),

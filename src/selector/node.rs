@@ -86,6 +86,22 @@ impl CompiledNodeSelector {
     /// # Errors
     /// No term matches, and some term has a mistake. The error lists the
     /// mistakes of all terms.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use pvbind::api::NodeSelector;
+    /// use pvbind::selector::CompiledNodeSelector;
+    /// let written: NodeSelector = serde_json::from_str(
+    ///     r#"{"nodeSelectorTerms": [{"matchFields": [
+    ///         {"key": "metadata.name", "operator": "In", "values": ["node-a"]}]}]}"#)?;
+    /// let selector = CompiledNodeSelector::compile(&written);
+    /// let labels = BTreeMap::<&str, &str>::new();
+    /// assert_eq!(selector.matches(&labels, Some("node-a")), Ok(true));
+    /// assert_eq!(selector.matches(&labels, Some("node-b")), Ok(false));
+    /// // For a volume no name is given, and then the field is not compared.
+    /// assert_eq!(selector.matches(&labels, None), Ok(true));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn matches(
         &self,
         labels: &(impl Labels + ?Sized),
@@ -101,6 +117,22 @@ impl CompiledNodeSelector {
 
     /// What becomes of each term on a node, in the order of the terms: which
     /// requirement failed with which label value, or which mistakes it has.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use pvbind::api::NodeSelector;
+    /// use pvbind::selector::CompiledNodeSelector;
+    /// let written: NodeSelector = serde_json::from_str(
+    ///     r#"{"nodeSelectorTerms": [
+    ///         {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]},
+    ///         {"matchExpressions": [{"key": "zone", "operator": "Within", "values": ["a"]}]}]}"#)?;
+    /// let selector = CompiledNodeSelector::compile(&written);
+    /// let labels = BTreeMap::from([("zone", "b")]);
+    /// let told: Vec<_> = selector.explain(&labels, None).iter().map(ToString::to_string).collect();
+    /// assert_eq!(told[0], "`zone in (a)` fails: the label is `b`");
+    /// assert!(told[1].starts_with("is invalid: nodeSelectorTerms[1].matchExpressions[0].operator: "));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn explain<'a>(
         &'a self,
         labels: &'a (impl Labels + ?Sized),

@@ -12,7 +12,13 @@ use crate::api::{LabelSelector, NodeSelector, TopologySelectorTerm, VolumeNodeAf
 /// Whether labels satisfy a label selector: every entry of `matchLabels` and
 /// of `matchExpressions`. The empty selector matches everything.
 ///
-/// The definition of [`CompiledLabelSelector`], for one match.
+/// The definition of [`CompiledLabelSelector`], for one match. Follows
+/// `LabelSelectorAsSelector` (apimachinery) of Kubernetes 1.36, and the match of
+/// what it gives.
+///
+/// # Cost
+/// The selector is checked on every call: linear in its size. For more than one
+/// match compile it.
 ///
 /// # Errors
 /// Lists every mistake in the selector, as [`CompiledLabelSelector::compile`]
@@ -45,7 +51,13 @@ pub fn label_selector_matches(
 /// `matchExpressions` on the labels and, if the node has a name, all its
 /// `matchFields`.
 ///
-/// The definition of [`CompiledNodeSelector`], for one match.
+/// The definition of [`CompiledNodeSelector`], for one match. Follows
+/// `NewNodeSelector` and `NodeSelector.Match` (component-helpers) of Kubernetes
+/// 1.36.
+///
+/// # Cost
+/// The selector is checked on every call: linear in its size, with a logarithm
+/// for sorting. For more than one match compile it.
 ///
 /// # Errors
 /// No term matches, and some term has a mistake. The error lists the mistakes
@@ -99,7 +111,12 @@ pub fn node_selector_matches(
 /// with the node's label among the values of every expression; or there are no
 /// terms.
 ///
-/// The definition of [`CompiledTopology`], for one match.
+/// The definition of [`CompiledTopology`], for one match. Follows
+/// `MatchTopologySelectorTerms` (component-helpers) of Kubernetes 1.36.
+///
+/// # Cost
+/// The terms are checked on every call: linear in their size, with a logarithm
+/// for sorting. For more than one match compile them.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -138,6 +155,9 @@ pub fn topology_terms_match(
 /// Kubernetes 1.36.
 ///
 /// # Errors
+/// As for [`node_selector_matches`].
+///
+/// # Cost
 /// As for [`node_selector_matches`].
 ///
 /// ```

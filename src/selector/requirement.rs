@@ -35,6 +35,19 @@ pub struct Requirement {
 }
 
 /// What a [`Requirement`] asks of the label with its key.
+///
+/// ```
+/// use pvbind::api::NodeSelector;
+/// use pvbind::selector::{CompiledNodeSelector, Condition};
+/// let written: NodeSelector = serde_json::from_str(
+///     r#"{"nodeSelectorTerms": [{"matchExpressions": [
+///         {"key": "rank", "operator": "Gt", "values": ["5"]}]}]}"#)?;
+/// let selector = CompiledNodeSelector::compile(&written);
+/// let requirement = &selector.terms()[0].requirements()[0];
+/// let Condition::Gt { bound, .. } = requirement.condition() else { panic!() };
+/// assert_eq!(*bound, 5);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Condition {
@@ -82,6 +95,21 @@ impl Requirement {
     ///
     /// Costs one look-up, and a search that is logarithmic in the number of
     /// values.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use pvbind::api::NodeSelector;
+    /// use pvbind::selector::CompiledNodeSelector;
+    /// let written: NodeSelector = serde_json::from_str(
+    ///     r#"{"nodeSelectorTerms": [{"matchExpressions": [
+    ///         {"key": "rank", "operator": "Lt", "values": ["5"]}]}]}"#)?;
+    /// let selector = CompiledNodeSelector::compile(&written);
+    /// let requirement = &selector.terms()[0].requirements()[0];
+    /// assert!(requirement.holds(&BTreeMap::from([("rank", "-3")])));
+    /// // What is no number is neither less nor greater.
+    /// assert!(!requirement.holds(&BTreeMap::from([("rank", "low")])));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn holds(&self, labels: &(impl Labels + ?Sized)) -> bool {
         self.holds_for(labels.label(&self.key), &mut NumberMemo::default())
     }
@@ -111,6 +139,19 @@ impl Requirement {
     /// The values of which the label must have one, in byte order, if the
     /// condition lists such values (`Equals` and `In`). This is what an index
     /// can look up.
+    ///
+    /// ```
+    /// use pvbind::api::LabelSelector;
+    /// use pvbind::selector::CompiledLabelSelector;
+    /// let written: LabelSelector = serde_json::from_str(
+    ///     r#"{"matchExpressions": [{"key": "a", "operator": "In", "values": ["y", "x"]},
+    ///                              {"key": "b", "operator": "NotIn", "values": ["z"]}]}"#)?;
+    /// let selector = CompiledLabelSelector::compile(&written)?;
+    /// let [a, b] = selector.requirements() else { panic!() };
+    /// assert_eq!(a.required_values().unwrap(), ["x", "y"]);
+    /// assert_eq!(b.required_values(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn required_values(&self) -> Option<&[String]> {
         match &self.condition {
             Condition::Equals(_) | Condition::In(_) => Some(self.values()),

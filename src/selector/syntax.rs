@@ -25,6 +25,8 @@ const PREFIX_LIMIT: usize = 253;
 /// # Errors
 /// Says which part breaks which rule.
 ///
+/// Cost: linear in the text.
+///
 /// ```
 /// use pvbind::selector::check_label_key;
 /// assert!(check_label_key("topology.kubernetes.io/zone").is_ok());
@@ -59,6 +61,8 @@ pub fn check_label_key(key: &str) -> Result<(), LabelSyntaxError> {
 /// # Errors
 /// Says which rule is broken.
 ///
+/// Cost: linear in the text.
+///
 /// ```
 /// use pvbind::selector::check_label_value;
 /// assert!(check_label_value("").is_ok());
@@ -76,6 +80,14 @@ pub fn check_label_value(value: &str) -> Result<(), LabelSyntaxError> {
 }
 
 /// Why a text is not a label key or value.
+///
+/// ```
+/// use pvbind::selector::{LabelPart, LabelRule, check_label_key};
+/// let error = check_label_key(&"x".repeat(64)).unwrap_err();
+/// assert_eq!(error.part, LabelPart::Name);
+/// assert_eq!(error.rule, LabelRule::TooLong { length: 64, limit: 63 });
+/// assert_eq!(error.to_string(), "the name has 64 bytes, more than 63");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("the {part} {rule}")]
 #[non_exhaustive]
@@ -87,6 +99,13 @@ pub struct LabelSyntaxError {
 }
 
 /// A part of a label. The enumeration is complete.
+///
+/// ```
+/// use pvbind::selector::{LabelPart, check_label_key};
+/// assert_eq!(check_label_key("/disk").unwrap_err().part, LabelPart::Prefix);
+/// assert_eq!(check_label_key("example.com/").unwrap_err().part, LabelPart::Name);
+/// assert_eq!(check_label_key("a/b/c").unwrap_err().part, LabelPart::Key);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LabelPart {
     /// The whole key.
@@ -117,6 +136,12 @@ impl fmt::Display for LabelPart {
 }
 
 /// A rule of label syntax that is broken.
+///
+/// ```
+/// use pvbind::selector::{LabelRule, check_label_value};
+/// let error = check_label_value("two words").unwrap_err();
+/// assert_eq!(error.rule, LabelRule::Character { character: ' ', position: 3 });
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum LabelRule {

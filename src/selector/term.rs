@@ -72,6 +72,19 @@ impl CompiledTerm {
     /// Allocates nothing, as long as the labels are no longer than Kubernetes
     /// admits. Costs one look-up for each requirement, up to the first that
     /// fails.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use pvbind::api::NodeSelector;
+    /// use pvbind::selector::CompiledNodeSelector;
+    /// let written: NodeSelector = serde_json::from_str(
+    ///     r#"{"nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator": "Exists"}]}, {}]}"#)?;
+    /// let selector = CompiledNodeSelector::compile(&written);
+    /// let labels = BTreeMap::from([("zone", "a")]);
+    /// let matching = selector.terms().iter().map(|term| term.matches(&labels, None));
+    /// assert_eq!(matching.collect::<Vec<_>>(), [true, false]);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn matches(&self, labels: &(impl Labels + ?Sized), node_name: Option<&str>) -> bool {
         self.matches_with(labels, node_name, &mut NumberMemo::default())
     }

@@ -66,6 +66,20 @@ impl CompiledTopology {
 
     /// What becomes of each term on a node with these labels, in the order of
     /// the terms. Without terms nothing, although every node is allowed.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use pvbind::api::TopologySelectorTerm;
+    /// use pvbind::selector::CompiledTopology;
+    /// let terms: Vec<TopologySelectorTerm> = serde_json::from_str(
+    ///     r#"[{}, {"matchLabelExpressions": [{"key": "zone", "values": []}]}]"#)?;
+    /// let labels = BTreeMap::from([("zone", "a")]);
+    /// let topology = CompiledTopology::compile(&terms);
+    /// let told: Vec<_> = topology.explain(&labels).iter().map(ToString::to_string).collect();
+    /// assert_eq!(told[0], "has no requirements, so it matches nothing");
+    /// assert!(told[1].ends_with("`In` needs at least one value"));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn explain<'a>(&'a self, labels: &'a (impl Labels + ?Sized)) -> Vec<TermOutcome<'a>> {
         self.terms
             .iter()
