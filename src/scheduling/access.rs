@@ -8,14 +8,27 @@ use crate::api::{AccessMode, ClaimKey, PersistentVolumeClaim, Pod};
 ///
 /// Of several modes the widest decides: a claim that may be read by many nodes
 /// or written by one pod may be used by many. This enum is complete.
+///
+/// ```
+/// use pvbind::api::PersistentVolumeClaim;
+/// use pvbind::scheduling::Sharing;
+/// let claim: PersistentVolumeClaim =
+///     serde_json::from_str(r#"{"spec": {"accessModes": ["ReadWriteOncePod"]}}"#)?;
+/// assert_eq!(Sharing::of(&claim), Sharing::OnePod);
+/// // Of all of these a scheduler refuses pods for one only.
+/// assert!(Sharing::OnePod.is_enforced() && !Sharing::OneNode.is_enforced());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sharing {
     /// ReadWriteOncePod alone: one pod in the cluster. The scheduler and the
     /// kubelet enforce it.
     OnePod,
     /// ReadWriteOnce: the pods of one node. **Advice**: the scheduler of
-    /// Kubernetes 1.36 places a second pod on another node without a word;
-    /// whether it ever starts depends on the driver.
+    /// Kubernetes 1.36 places a second pod on another node without a word. It
+    /// does not start if the volume is attached to nodes: the attach/detach
+    /// controller refuses (Multi-Attach error). A volume that is only mounted,
+    /// such as NFS, nobody guards.
     OneNode,
     /// ReadOnlyMany or ReadWriteMany: any pods.
     Any,
@@ -55,6 +68,21 @@ impl Sharing {
 }
 
 /// Why another pod should not use a claim, with the pods in the way.
+///
+/// ```
+/// use pvbind::api::{PersistentVolumeClaim, Pod};
+/// use pvbind::scheduling::{Sharing, check_access};
+/// let claim: PersistentVolumeClaim = serde_json::from_str(
+///     r#"{"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOncePod"]}}"#)?;
+/// let db: Pod = serde_json::from_str(
+///     r#"{"metadata": {"name": "db"}, "spec": {"nodeName": "a",
+///         "volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}}"#)?;
+/// let conflict = check_access(&claim, "a", [&db]).unwrap_err();
+/// assert_eq!(conflict.sharing, Sharing::OnePod);
+/// assert!(conflict.is_enforced());
+/// assert_eq!((conflict.pods[0].name.as_str(), conflict.pods[0].node.as_str()), ("db", "a"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessConflict {
     /// The claim.

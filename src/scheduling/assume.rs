@@ -34,6 +34,37 @@ use crate::view::{SchedulingView, is_older_version};
 /// Reverting takes away what this one assumption put in front, and shows what
 /// an earlier one still assumes of the same object; upstream shows the API
 /// server's object then.
+///
+/// ```
+/// use pvbind::api::{Node, Pod, read_objects};
+/// use pvbind::scheduling::{Assumptions, PodClaims, find_pod_volumes};
+/// use pvbind::view::{SchedulingView, Snapshot};
+/// let snapshot: Snapshot = read_objects(r#"
+///     {"kind": "StorageClass", "metadata": {"name": "local"}, "volumeBindingMode": "WaitForFirstConsumer"}
+///     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "status": {"phase": "Available"},
+///      "spec": {"storageClassName": "local"}}
+///     {"kind": "PersistentVolumeClaim", "metadata": {"name": "a", "uid": "u-1"}, "spec": {"storageClassName": "local"}}
+///     {"kind": "PersistentVolumeClaim", "metadata": {"name": "b", "uid": "u-2"}, "spec": {"storageClassName": "local"}}
+///     {"kind": "Pod", "metadata": {"name": "first"}, "spec": {"volumes": [{"persistentVolumeClaim": {"claimName": "a"}}]}}
+///     {"kind": "Pod", "metadata": {"name": "second"}, "spec": {"volumes": [{"persistentVolumeClaim": {"claimName": "b"}}]}}"#)?
+/// .into_iter()
+/// .collect();
+/// let node: Node = serde_json::from_str(r#"{"metadata": {"name": "node-a"}}"#)?;
+/// let (first, second) = (snapshot.pod("", "first").unwrap(), snapshot.pod("", "second").unwrap());
+/// let mut assumptions = Assumptions::new();
+///
+/// let claims = PodClaims::of(&first, &snapshot)?;
+/// let volumes = find_pod_volumes(&claims, &node, &snapshot, true)?;
+/// let (assumption, _plan) = assumptions.assume(&first, &claims, node.name(), &volumes);
+///
+/// // Nothing is written yet, and still the second pod does not get the same volume.
+/// let claims = PodClaims::of(&second, &snapshot)?;
+/// assert!(!find_pod_volumes(&claims, &node, &assumptions.over(&snapshot), true)?.fits());
+/// // The first one is given up.
+/// assumptions.revert(assumption);
+/// assert!(find_pod_volumes(&claims, &node, &assumptions.over(&snapshot), true)?.fits());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Assumptions {
     next: u64,
@@ -51,6 +82,9 @@ struct Assumed<T> {
 }
 
 /// What was assumed for one pod; the handle to revert it.
+///
+/// One that came true is dropped: what it assumed goes by itself when the watch
+/// events arrive.
 #[derive(Debug, PartialEq, Eq, Hash)]
 #[must_use = "an assumption that is not kept cannot be reverted"]
 pub struct Assumption {
@@ -191,6 +225,26 @@ impl Assumptions {
 
     /// The cluster has this volume now. An assumed one goes if this one is
     /// newer; tells whether it did.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim, Pod};
+    /// use pvbind::scheduling::{Assumptions, PodClaims, PodVolumes, StaticBinding};
+    /// let volume = |version: &str| -> Arc<PersistentVolume> {
+    ///     let metadata = serde_json::json!({"name": "pv-1", "resourceVersion": version});
+    ///     serde_json::from_value(serde_json::json!({"metadata": metadata})).map(Arc::new).unwrap()
+    /// };
+    /// let claim = Arc::new(PersistentVolumeClaim::default());
+    /// let claims = PodClaims { delayed: vec![Arc::clone(&claim)], ..PodClaims::default() };
+    /// let mut found = PodVolumes::default();
+    /// found.static_bindings.push(StaticBinding { claim, volume: volume("7") });
+    /// let mut assumptions = Assumptions::new();
+    /// let (_assumption, _plan) = assumptions.assume(&Pod::default(), &claims, "node-a", &found);
+    /// // What the watch still says of the time before changes nothing.
+    /// assert!(!assumptions.observe_volume(&volume("7")));
+    /// assert!(assumptions.observe_volume(&volume("8")));
+    /// assert!(assumptions.is_empty());
+    /// ```
     pub fn observe_volume(&mut self, volume: &PersistentVolume) -> bool {
         let Some(stack) = self.volumes.get(volume.name()) else {
             return false;

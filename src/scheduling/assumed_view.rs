@@ -10,6 +10,16 @@ use crate::view::{ClusterView, Held, SchedulingView};
 
 /// A view with assumed objects in front of those of the same name: see
 /// [`Assumptions::over`].
+///
+/// It is a view itself, and so stands wherever one is asked for, also behind
+/// other assumptions. It copies nothing.
+///
+/// ```
+/// use pvbind::scheduling::Assumptions;
+/// use pvbind::view::{ClusterView, Snapshot};
+/// let (snapshot, assumptions) = (Snapshot::new(), Assumptions::new());
+/// assert!(assumptions.over(&snapshot).volume("pv-1").is_none());
+/// ```
 #[derive(Debug)]
 pub struct AssumedView<'a, V: ?Sized> {
     assumed: &'a Assumptions,

@@ -9,6 +9,27 @@ use crate::view::ClusterView;
 ///
 /// A claim that two of the pod's volumes name stands twice, as it does
 /// upstream.
+///
+/// ```
+/// use pvbind::api::{Pod, read_objects};
+/// use pvbind::scheduling::PodClaims;
+/// use pvbind::view::Snapshot;
+/// let snapshot: Snapshot = read_objects(r#"
+///     {"kind": "PersistentVolumeClaim", "metadata": {"name": "old",
+///          "annotations": {"pv.kubernetes.io/bind-completed": "yes"}}, "spec": {"volumeName": "pv-1"}}
+///     {"kind": "PersistentVolumeClaim", "metadata": {"name": "new"}}"#)?
+/// .into_iter()
+/// .collect();
+/// let pod: Pod = serde_json::from_str(r#"{"spec": {"volumes": [
+///     {"persistentVolumeClaim": {"claimName": "new"}},
+///     {"persistentVolumeClaim": {"claimName": "old"}}]}}"#)?;
+/// let claims = PodClaims::of(&pod, &snapshot)?;
+/// assert_eq!(claims.bound[0].name(), "old");
+/// // Without a class nobody waits for the pod: the controller must bind it first.
+/// assert_eq!(claims.immediate[0].name(), "new");
+/// assert!(!claims.all_bound());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PodClaims {
     /// Those that have a volume, and are marked as bound.
@@ -20,6 +41,18 @@ pub struct PodClaims {
 }
 
 /// Why the claims of a pod cannot be split. `Display` is upstream's text.
+///
+/// ```
+/// use pvbind::api::Pod;
+/// use pvbind::scheduling::{PodClaims, SplitError};
+/// use pvbind::view::Snapshot;
+/// let pod: Pod = serde_json::from_str(
+///     r#"{"metadata": {"namespace": "shop"}, "spec": {"volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}}"#)?;
+/// let error = PodClaims::of(&pod, &Snapshot::new()).unwrap_err();
+/// let SplitError::ClaimMissing { claim } = error else { panic!() };
+/// assert_eq!(claim.to_string(), "shop/data");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SplitError {

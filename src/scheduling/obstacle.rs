@@ -9,6 +9,32 @@ use crate::selector::{SelectorError, TermOutcome, Unmet};
 
 /// What stands in the way of a pod on a node, with the facts behind it: see
 /// [`PodSearch::explain`](super::PodSearch::explain).
+///
+/// ```
+/// use pvbind::api::{Node, Pod, read_objects};
+/// use pvbind::scheduling::{Obstacle, PodClaims, PodSearch, UnfitReason};
+/// use pvbind::view::Snapshot;
+/// let snapshot: Snapshot = read_objects(r#"
+///     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "spec": {
+///          "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [
+///              {"key": "zone", "operator": "In", "values": ["a"]}]}]}}}}
+///     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data",
+///          "annotations": {"pv.kubernetes.io/bind-completed": "yes"}}, "spec": {"volumeName": "pv-1"}}"#)?
+/// .into_iter()
+/// .collect();
+/// let pod: Pod = serde_json::from_str(r#"{"metadata": {"namespace": "shop"},
+///     "spec": {"volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}}"#)?;
+/// let claims = PodClaims::of(&pod, &snapshot)?;
+/// let node: Node = serde_json::from_str(r#"{"metadata": {"labels": {"zone": "b"}}}"#)?;
+/// let obstacles = PodSearch::new(&claims, &snapshot, true).explain(&node);
+/// let [Obstacle::VolumeUnreachable { volume, terms, .. }] = obstacles.as_slice() else { panic!() };
+/// assert_eq!(volume, "pv-1");
+/// assert_eq!(terms[0].to_string(), "`zone in (a)` fails: the label is `b`");
+/// assert_eq!(obstacles[0].code(), "volume-unreachable");
+/// // What upstream says of it:
+/// assert_eq!(obstacles[0].reason(), UnfitReason::NodeAffinity);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Obstacle {
@@ -51,6 +77,16 @@ pub enum Obstacle {
 }
 
 /// Why no volume can be provisioned for a claim on a node.
+///
+/// ```
+/// use pvbind::scheduling::{ProvisionRefusal, UnfitReason};
+/// let refusal = ProvisionRefusal::NoProvisioner {
+///     class: "local".to_owned(),
+///     provisioner: "kubernetes.io/no-provisioner".to_owned(),
+/// };
+/// assert_eq!(refusal.to_string(), "class `local` has no provisioner");
+/// assert_eq!((refusal.code(), refusal.reason()), ("no-provisioner", UnfitReason::NoVolume));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ProvisionRefusal {
@@ -84,6 +120,17 @@ pub enum ProvisionRefusal {
 }
 
 /// A capacity pool, and why it does not serve.
+///
+/// ```
+/// use std::sync::Arc;
+/// use pvbind::api::CsiStorageCapacity;
+/// use pvbind::scheduling::{PoolOutcome, PoolReport};
+/// let pool: CsiStorageCapacity =
+///     serde_json::from_str(r#"{"metadata": {"namespace": "csi", "name": "zone-a"}}"#)?;
+/// let report = PoolReport { pool: Arc::new(pool), outcome: PoolOutcome::TooSmall { limit: 1024 } };
+/// assert_eq!(report.to_string(), "pool csi/zone-a has room for 1024 bytes");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct PoolReport {
     /// The pool.
@@ -93,6 +140,33 @@ pub struct PoolReport {
 }
 
 /// What became of a capacity pool.
+///
+/// ```
+/// use pvbind::api::{Node, Pod, read_objects};
+/// use pvbind::scheduling::{Obstacle, PodClaims, PodSearch, PoolOutcome, ProvisionRefusal};
+/// use pvbind::view::Snapshot;
+/// let snapshot: Snapshot = read_objects(r#"
+///     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "csi.example.com",
+///      "volumeBindingMode": "WaitForFirstConsumer"}
+///     {"kind": "CSIDriver", "metadata": {"name": "csi.example.com"}, "spec": {"storageCapacity": true}}
+///     {"kind": "CSIStorageCapacity", "metadata": {"namespace": "csi", "name": "full"},
+///      "storageClassName": "fast", "capacity": "1k", "nodeTopology": {}}
+///     {"kind": "CSIStorageCapacity", "metadata": {"namespace": "csi", "name": "nowhere"},
+///      "storageClassName": "fast", "capacity": "1G"}
+///     {"kind": "PersistentVolumeClaim", "metadata": {"name": "data"},
+///      "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "1M"}}}}"#)?
+/// .into_iter()
+/// .collect();
+/// let pod: Pod = serde_json::from_str(
+///     r#"{"spec": {"volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}}"#)?;
+/// let claims = PodClaims::of(&pod, &snapshot)?;
+/// let obstacles = PodSearch::new(&claims, &snapshot, true).explain(&Node::default());
+/// let Obstacle::NoVolume { refusal: ProvisionRefusal::NotEnoughCapacity { pools, .. }, .. } =
+///     &obstacles[0] else { panic!() };
+/// assert_eq!(pools[0].outcome, PoolOutcome::TooSmall { limit: 1000 });
+/// assert_eq!(pools[1].outcome, PoolOutcome::NoTopology);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PoolOutcome {

@@ -32,6 +32,28 @@ use crate::view::{Held, SchedulingView};
 /// # Cost
 /// Linear in the number of volumes for each delayed claim, and in the number of
 /// capacity pools of its class.
+///
+/// Follows `FindPodVolumes` of Kubernetes 1.36.
+///
+/// ```
+/// use pvbind::api::{Node, Pod, read_objects};
+/// use pvbind::scheduling::{PodClaims, find_pod_volumes, find_pod_volumes_plain};
+/// use pvbind::view::Snapshot;
+/// let snapshot: Snapshot = read_objects(r#"
+///     {"kind": "StorageClass", "metadata": {"name": "local"}, "volumeBindingMode": "WaitForFirstConsumer"}
+///     {"kind": "PersistentVolumeClaim", "metadata": {"name": "data"}, "spec": {"storageClassName": "local"}}
+///     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "status": {"phase": "Available"},
+///      "spec": {"storageClassName": "local"}}"#)?
+/// .into_iter()
+/// .collect();
+/// let pod: Pod = serde_json::from_str(
+///     r#"{"spec": {"volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}}"#)?;
+/// let (claims, node) = (PodClaims::of(&pod, &snapshot)?, Node::default());
+/// let plain = find_pod_volumes_plain(&claims, &node, &snapshot, true)?;
+/// assert_eq!(plain.static_bindings[0].volume.name(), "pv-1");
+/// assert_eq!(plain, find_pod_volumes(&claims, &node, &snapshot, true)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn find_pod_volumes_plain<V: SchedulingView + ?Sized>(
     claims: &PodClaims,
     node: &Node,

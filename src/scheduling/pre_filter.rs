@@ -6,6 +6,26 @@ use crate::view::ClusterView;
 
 /// Why a claim keeps its pod from being scheduled anywhere. `Display` is
 /// upstream's text.
+///
+/// ```
+/// use pvbind::api::{Pod, read_objects};
+/// use pvbind::scheduling::{ClaimNotReady, check_pod_claims};
+/// use pvbind::view::Snapshot;
+/// let snapshot: Snapshot = read_objects(
+///     r#"{"kind": "PersistentVolumeClaim", "metadata": {"name": "data"}, "status": {"phase": "Lost"},
+///         "spec": {"volumeName": "pv-1"}}"#)?
+/// .into_iter()
+/// .collect();
+/// let pod: Pod = serde_json::from_str(
+///     r#"{"spec": {"volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}}"#)?;
+/// let error = check_pod_claims(&pod, &snapshot).unwrap_err();
+/// assert!(matches!(error, ClaimNotReady::Lost { .. }));
+/// assert_eq!(
+///     error.to_string(),
+///     r#"persistentvolumeclaim "data" bound to non-existent persistentvolume "pv-1""#,
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClaimNotReady {
@@ -48,6 +68,24 @@ pub enum ClaimNotReady {
 }
 
 /// Why a pod cannot be scheduled on any node. `Display` is upstream's text.
+///
+/// ```
+/// use pvbind::api::{Pod, read_objects};
+/// use pvbind::scheduling::{PreFilterRefusal, pre_filter};
+/// use pvbind::view::Snapshot;
+/// let snapshot: Snapshot =
+///     read_objects(r#"{"kind": "PersistentVolumeClaim", "metadata": {"name": "data"}}"#)?
+///         .into_iter()
+///         .collect();
+/// let pod: Pod = serde_json::from_str(
+///     r#"{"spec": {"volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}}"#)?;
+/// let refusal = pre_filter(&pod, &snapshot).unwrap_err();
+/// assert_eq!(refusal.to_string(), "pod has unbound immediate PersistentVolumeClaims");
+/// // Upstream does not say which; here the refusal knows.
+/// let PreFilterRefusal::UnboundImmediate { claims } = refusal else { panic!() };
+/// assert_eq!(claims[0].name, "data");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PreFilterRefusal {
@@ -72,6 +110,8 @@ pub enum PreFilterRefusal {
 ///
 /// # Errors
 /// The pod cannot be scheduled now, on whatever node.
+///
+/// Cost: look-ups of each claim of the pod, and of its class.
 ///
 /// ```
 /// use pvbind::api::Pod;
@@ -110,6 +150,26 @@ pub fn pre_filter(
 ///
 /// # Errors
 /// The first that is met in the order of the pod's volumes.
+///
+/// Cost: one look-up for each claim of the pod.
+///
+/// ```
+/// use pvbind::api::{Pod, read_objects};
+/// use pvbind::scheduling::check_pod_claims;
+/// use pvbind::view::Snapshot;
+/// let snapshot: Snapshot = read_objects(
+///     r#"{"kind": "PersistentVolumeClaim", "metadata": {"name": "web-scratch"}}"#)?
+/// .into_iter()
+/// .collect();
+/// let pod: Pod = serde_json::from_str(
+///     r#"{"metadata": {"name": "web", "uid": "u-1"}, "spec": {"volumes": [{"name": "scratch", "ephemeral": {}}]}}"#)?;
+/// // Somebody's claim happens to have the name that the pod's own would have.
+/// assert_eq!(
+///     check_pod_claims(&pod, &snapshot).unwrap_err().to_string(),
+///     "PVC /web-scratch was not created for pod web (pod is not owner)",
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn check_pod_claims(
     pod: &Pod,
     view: &(impl ClusterView + ?Sized),

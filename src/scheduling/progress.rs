@@ -11,6 +11,29 @@ use crate::view::{SchedulingView, is_older_version};
 ///
 /// It hears from the plan's execution what the API server made of the writes
 /// ([`FollowUp`]), so that older objects are told from newer ones.
+///
+/// ```
+/// use std::sync::Arc;
+/// use pvbind::api::{PersistentVolumeClaim, Pod};
+/// use pvbind::plan::{Execution, Step, Write, Written};
+/// use pvbind::scheduling::{Assumptions, DynamicProvision, PodClaims, PodVolumes};
+/// let claim: Arc<PersistentVolumeClaim> = serde_json::from_str(
+///     r#"{"metadata": {"name": "data", "resourceVersion": "7"}}"#).map(Arc::new)?;
+/// let claims = PodClaims { delayed: vec![Arc::clone(&claim)], ..PodClaims::default() };
+/// let mut volumes = PodVolumes::default();
+/// volumes.dynamic_provisions.push(DynamicProvision { claim, capacity: None });
+/// let (_, plan) = Assumptions::new().assume(&Pod::default(), &claims, "node-a", &volumes);
+///
+/// let mut execution = Execution::new(plan);
+/// let Some(Step::Write { write: Write::Claim(change), .. }) = execution.step() else { panic!() };
+/// let mut returned = PersistentVolumeClaim::clone(&change.to); // by the API server
+/// returned.metadata.resource_version = Some("8".to_owned());
+/// execution.answer(Ok(Written::Claim(Arc::new(returned))));
+/// // It has heard which version was written, and waits for that one or a later.
+/// let pending = execution.finish().end.finished()?;
+/// assert_eq!(pending.provisions[0].metadata.resource_version(), "8");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct PendingBind {
     /// The pod's namespace.
@@ -28,6 +51,32 @@ pub struct PendingBind {
 }
 
 /// How far a bind has come.
+///
+/// ```
+/// use std::sync::Arc;
+/// use pvbind::api::{Node, PersistentVolumeClaim, Pod};
+/// use pvbind::scheduling::{Assumptions, BindProgress, DynamicProvision, PodClaims, PodVolumes, bind_progress};
+/// use pvbind::view::Snapshot;
+/// let claim = |text: &str| serde_json::from_str::<PersistentVolumeClaim>(text).map(Arc::new);
+/// let data = claim(r#"{"metadata": {"name": "data"}}"#)?;
+/// let claims = PodClaims { delayed: vec![Arc::clone(&data)], ..PodClaims::default() };
+/// let mut volumes = PodVolumes::default();
+/// volumes.dynamic_provisions.push(DynamicProvision { claim: data, capacity: None });
+/// let (_assumption, plan) = Assumptions::new().assume(&Pod::default(), &claims, "", &volumes);
+/// let pending = plan.verdict; // that of an execution, in truth: see `PendingBind`
+///
+/// let mut snapshot = Snapshot::new();
+/// snapshot.apply(Arc::new(Pod::default()));
+/// snapshot.apply(Arc::new(Node::default()));
+/// snapshot.apply(claim(r#"{"metadata": {"name": "data",
+///     "annotations": {"volume.kubernetes.io/selected-node": ""}}}"#)?);
+/// assert_eq!(bind_progress(&pending, &snapshot), BindProgress::Wait);
+/// // The provisioner gives up, and takes its node from the claim.
+/// snapshot.apply(claim(r#"{"metadata": {"name": "data"}}"#)?);
+/// let BindProgress::ScheduleAgain(reason) = bind_progress(&pending, &snapshot) else { panic!() };
+/// assert_eq!(reason.to_string(), r#"provisioning failed for PVC "data""#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 #[non_exhaustive]
@@ -43,6 +92,13 @@ pub enum BindProgress {
 /// Why a pod must be scheduled again. `Display` is upstream's text for
 /// [`ClaimRefReset`](RescheduleReason::ClaimRefReset) and
 /// [`ProvisioningFailed`](RescheduleReason::ProvisioningFailed).
+///
+/// ```
+/// use pvbind::scheduling::RescheduleReason;
+/// let reason = RescheduleReason::NodeGone { node: "node-a".to_owned() };
+/// assert_eq!(reason.to_string(), r#"node "node-a" does not exist any more"#);
+/// assert_eq!(reason.code(), "node-gone");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RescheduleReason {
@@ -172,6 +228,9 @@ impl FollowUp for PendingBind {
 /// - A claim that is not bound yet does not hide a failure of a later one, so
 ///   that the pod is scheduled again sooner.
 /// - The node's CSI migration of in-tree volumes is not looked at.
+///
+/// Cost: look-ups of pod, node, and each claim and volume of the pod; a volume's
+/// node affinity is compiled.
 ///
 /// ```
 /// use std::sync::Arc;

@@ -5,6 +5,13 @@ use std::fmt;
 /// Why a node does not fit. `Display` is upstream's text.
 ///
 /// The order is the one in which reasons are told.
+///
+/// ```
+/// use pvbind::scheduling::UnfitReason;
+/// let reason = UnfitReason::NotEnoughSpace;
+/// assert_eq!(reason.to_string(), "node(s) did not have enough free storage");
+/// assert_eq!(reason.code(), "not-enough-space");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum UnfitReason {

@@ -14,6 +14,8 @@ const SCALE: i64 = MAX_NODE_SCORE / MAX_SHAPE_SCORE as i64;
 const MAX_UTILIZATION: i64 = 100;
 
 /// A point of a [`ScoreShape`].
+///
+/// For an example see [`ScoreShape::new`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShapePoint {
     /// How much of the volumes is asked for, in percent: 0 to 100.
@@ -42,6 +44,13 @@ pub struct ShapePoint {
 /// gate on, `emptier_first` is what upstream does. The default here stays the
 /// older one: of volumes that exist, a claim should not get one far larger than
 /// it asks for.
+///
+/// ```
+/// use pvbind::scheduling::ScoreShape;
+/// // A claim that asks for a quarter of the volume that was found for it:
+/// assert_eq!(ScoreShape::default().at(25), 25);
+/// assert_eq!(ScoreShape::emptier_first().at(25), 75);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScoreShape {
     // INVARIANT (shape): not empty, utilisations rise, at most 100 and 10.
@@ -49,6 +58,13 @@ pub struct ScoreShape {
 }
 
 /// What is wrong with the points of a shape.
+///
+/// ```
+/// use pvbind::scheduling::{ScoreShape, ShapeError, ShapePoint};
+/// let point = ShapePoint { utilization: 50, score: 11 };
+/// assert_eq!(ScoreShape::new([point]), Err(ShapeError::Score { point: 0, score: 11 }));
+/// assert_eq!(ScoreShape::new([]).unwrap_err().to_string(), "a shape needs at least one point");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShapeError {
@@ -195,6 +211,8 @@ impl ScoreShape {
 ///   them by the capacity pools if no volume was found and the feature
 ///   StorageCapacityScoring is on.
 ///
+/// Cost: linear in the number of bindings, with a logarithm in that of classes.
+///
 /// ```
 /// use std::sync::Arc;
 /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
@@ -240,6 +258,8 @@ fn utilization(asked: i128, held: i128) -> i64 {
 ///
 /// Upstream has no such score: it looks at each class's share, in which one
 /// wasted terabyte and one wasted gigabyte can weigh the same.
+///
+/// Cost: linear in the number of bindings.
 ///
 /// ```
 /// use std::sync::Arc;

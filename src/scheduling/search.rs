@@ -90,6 +90,37 @@ pub fn find_pod_volumes<V: SchedulingView + ?Sized>(
 ///
 /// An answer takes 64 bytes, and 16 for each binding or provision; what the
 /// call needs beside the answers is at most a few hundred bytes a node.
+///
+/// # Errors
+/// Each answer on its own: those of [`find_pod_volumes`]. The call itself does not
+/// fail.
+///
+/// ```
+/// use pvbind::api::{Node, Pod, read_objects};
+/// use pvbind::scheduling::{PodClaims, find_pod_volumes_on_nodes};
+/// use pvbind::view::Snapshot;
+/// let snapshot: Snapshot = read_objects(r#"
+///     {"kind": "StorageClass", "metadata": {"name": "local"}, "volumeBindingMode": "WaitForFirstConsumer"}
+///     {"kind": "PersistentVolumeClaim", "metadata": {"name": "data"}, "spec": {"storageClassName": "local"}}
+///     {"kind": "PersistentVolume", "metadata": {"name": "pv-b"}, "status": {"phase": "Available"},
+///      "spec": {"storageClassName": "local", "nodeAffinity": {"required": {"nodeSelectorTerms": [
+///          {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["b"]}]}]}}}}
+///     {"kind": "Node", "metadata": {"name": "a", "labels": {"kubernetes.io/hostname": "a"}}}
+///     {"kind": "Node", "metadata": {"name": "b", "labels": {"kubernetes.io/hostname": "b"}}}"#)?
+/// .into_iter()
+/// .collect();
+/// let pod: Pod = serde_json::from_str(
+///     r#"{"spec": {"volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}}"#)?;
+/// let claims = PodClaims::of(&pod, &snapshot)?;
+/// let nodes: Vec<&Node> = snapshot.nodes().map(|node| &**node).collect();
+/// let answers = find_pod_volumes_on_nodes(&claims, nodes.iter().copied(), &snapshot, true);
+/// let fits: Vec<_> = nodes.iter().zip(&answers)
+///     .filter(|(_, answer)| answer.as_ref().is_ok_and(|volumes| volumes.fits()))
+///     .map(|(node, _)| node.name())
+///     .collect();
+/// assert_eq!(fits, ["b"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn find_pod_volumes_on_nodes<'n, V: SchedulingView + ?Sized>(
     claims: &PodClaims,
     nodes: impl IntoIterator<Item = &'n Node>,
@@ -224,6 +255,26 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
     ///
     /// With [`MatchReport`](crate::matching::MatchReport) they tell why none of
     /// them fits.
+    ///
+    /// ```
+    /// use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// use pvbind::matching::{FindOptions, MatchReport};
+    /// use pvbind::scheduling::{PodClaims, PodSearch};
+    /// use pvbind::view::Snapshot;
+    /// let snapshot: Snapshot = read_objects(r#"
+    ///     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "spec": {"storageClassName": "local"}}
+    ///     {"kind": "PersistentVolume", "metadata": {"name": "pv-2"}, "spec": {"storageClassName": "fast"}}"#)?
+    /// .into_iter()
+    /// .collect();
+    /// let claim: PersistentVolumeClaim =
+    ///     serde_json::from_str(r#"{"spec": {"storageClassName": "local"}}"#)?;
+    /// let claims = PodClaims::default();
+    /// let candidates = PodSearch::new(&claims, &snapshot, true).candidates(&claim);
+    /// let volumes = candidates.iter().map(|volume| &***volume);
+    /// let report = MatchReport::new(&claim, volumes, &FindOptions::default());
+    /// assert_eq!(report.to_string(), "0 of 1 volume fit: 1 is not Available");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn candidates(&self, claim: &PersistentVolumeClaim) -> Vec<&'a Arc<PersistentVolume>> {
         self.layers.of_class(claim.class_name())
     }

@@ -22,6 +22,33 @@ use crate::view::SchedulingView;
 
 /// How the room of a capacity pool is looked at when several claims of a pod
 /// must be provisioned. This enum is complete.
+///
+/// ```
+/// use pvbind::api::{Node, Pod, read_objects};
+/// use pvbind::scheduling::{PodClaims, PoolRoom, assign_pod_volumes};
+/// use pvbind::view::Snapshot;
+/// let snapshot: Snapshot = read_objects(r#"
+///     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "csi.example.com",
+///      "volumeBindingMode": "WaitForFirstConsumer"}
+///     {"kind": "CSIDriver", "metadata": {"name": "csi.example.com"}, "spec": {"storageCapacity": true}}
+///     {"kind": "CSIStorageCapacity", "metadata": {"name": "pool"},
+///      "storageClassName": "fast", "capacity": "10Gi", "nodeTopology": {}}
+///     {"kind": "PersistentVolumeClaim", "metadata": {"name": "a"},
+///      "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "6Gi"}}}}
+///     {"kind": "PersistentVolumeClaim", "metadata": {"name": "b"},
+///      "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "6Gi"}}}}"#)?
+/// .into_iter()
+/// .collect();
+/// let pod: Pod = serde_json::from_str(r#"{"spec": {"volumes": [
+///     {"persistentVolumeClaim": {"claimName": "a"}}, {"persistentVolumeClaim": {"claimName": "b"}}]}}"#)?;
+/// let claims = PodClaims::of(&pod, &snapshot)?;
+/// let fits = |room| assign_pod_volumes(&claims, &Node::default(), &snapshot, true, room)
+///     .map(|volumes| volumes.fits());
+/// // Each has room, both have not: upstream lets the pod go there.
+/// assert_eq!(fits(PoolRoom::PerClaim), Ok(true));
+/// assert_eq!(fits(PoolRoom::Shared), Ok(false));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PoolRoom {
     /// The pod's claims share it: what they ask for together must fit into the
