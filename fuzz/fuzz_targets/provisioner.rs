@@ -73,11 +73,11 @@ struct Shape {
     parameters: BTreeMap<String, String>,
     secret: Option<(u8, String, String)>,
     annotations: BTreeMap<String, String>,
-    prefix: String,
     uid_length: Option<u16>,
     capacity: i64,
     segments: Vec<BTreeMap<String, String>>,
     flags: u8,
+    prefix: Option<String>,
 }
 
 #[derive(Arbitrary, Debug)]
@@ -100,14 +100,15 @@ fn key(name: u8) -> ClaimKey {
 }
 
 fn fault(kind: u8) -> Fault {
-    match kind % 7 {
+    match kind % 8 {
         0 => Fault::Fails(CallState::Finished),
         1 => Fault::Fails(CallState::InBackground),
         2 => Fault::Fails(CallState::NoChange),
         3 => Fault::Fails(CallState::Reschedule),
         4 => Fault::Lost,
         5 => Fault::Infeasible,
-        _ => Fault::TooSmall,
+        6 => Fault::TooSmall,
+        _ => Fault::Unfilled,
     }
 }
 
@@ -240,7 +241,8 @@ fn request(shape: Shape) {
     let mut view = Snapshot::new();
     view.apply(class);
     let mut config = Config::new("disk.csi");
-    let Ok(names) = VolumeNames::new(shape.prefix, shape.uid_length.map(usize::from)) else {
+    let prefix = shape.prefix.unwrap_or_else(|| "pvc".to_owned());
+    let Ok(names) = VolumeNames::new(prefix, shape.uid_length.map(usize::from)) else {
         return;
     };
     config.volume_names = names;

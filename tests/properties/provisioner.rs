@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
+use proptest::test_runner::TestRunner;
 use pvbind::api::{
     ClaimKey, PersistentVolume, PersistentVolumeClaim, TopologySelectorTerm, names,
     stateful_set_claim_name,
@@ -33,7 +35,7 @@ fn pick<T: Clone + std::fmt::Debug + 'static>(values: &[T]) -> impl Strategy<Val
 }
 
 fn labels() -> impl Strategy<Value = Value> {
-    let one = || prop::option::weighted(0.8, pick(&ZONES));
+    let one = || prop::option::weighted(0.9, pick(&ZONES));
     (one(), one(), one()).prop_map(|(zone, rack, host)| {
         let labels = KEYS.into_iter().zip([zone, rack, host]);
         labels
@@ -45,7 +47,7 @@ fn labels() -> impl Strategy<Value = Value> {
 /// Nodes with some labels, and CSINodes with some keys.
 fn cluster() -> impl Strategy<Value = Snapshot> {
     let keys = || prop::sample::subsequence(KEYS.to_vec(), 0..=2).prop_shuffle();
-    let nodes = prop::collection::vec((labels(), prop::option::weighted(0.8, keys())), 0..8);
+    let nodes = prop::collection::vec((labels(), prop::option::weighted(0.8, keys())), 0..10);
     nodes.prop_map(|nodes| {
         let mut snapshot = Snapshot::new();
         for (number, (labels, keys)) in nodes.into_iter().enumerate() {
@@ -160,13 +162,12 @@ fn claim() -> impl Strategy<Value = Value> {
     (
         pick(&["u-1", "1b4e28ba-2fa1-11d2-883f-0016d3cca427"]),
         pick(&["data", "data-web-0", "logs-web-1"]),
-        pick(&[
-            json!(["ReadWriteOnce"]),
-            json!(["ReadWriteMany", "ReadOnlyMany"]),
-            json!([]),
-        ]),
+        prop_oneof![
+            9 => pick(&[json!(["ReadWriteOnce"]), json!(["ReadWriteMany", "ReadOnlyMany"])]),
+            1 => Just(json!([])),
+        ],
         pick(&["5Gi", "1", "0", "1500m"]),
-        prop::option::of(0..8_usize),
+        prop::option::of(0..5_usize),
         prop::option::weighted(0.1, Just(json!({}))),
     )
         .prop_map(|(uid, name, modes, size, node, selector)| {
@@ -184,7 +185,7 @@ fn claim() -> impl Strategy<Value = Value> {
 
 fn config() -> impl Strategy<Value = Config> {
     (
-        prop::option::of((any::<bool>(), any::<bool>())),
+        prop::option::weighted(0.8, (any::<bool>(), any::<bool>())),
         prop::option::of(1..40_usize),
         any::<bool>(),
     )
@@ -208,6 +209,35 @@ fn called(next: ClaimNext) -> CreateVolume {
         ClaimNext::CreateVolume(operation) => operation,
         other => panic!("the driver is not called: {other:?}"),
     }
+}
+
+/// The properties below mean nothing where nothing is asked for.
+#[test]
+fn many_of_the_claims_and_clusters_are_asked_for_with_a_place() {
+    let mut runner = TestRunner::deterministic();
+    let (mut asked, mut with_place, mut with_node) = (0, 0, 0);
+    for _ in 0..400 {
+        let mut draw = || {
+            let drawn = (cluster(), claim(), config()).new_tree(&mut runner);
+            drawn.unwrap().current()
+        };
+        let (mut snapshot, claim, config) = draw();
+        snapshot.apply(object::<pvbind::api::StorageClass>(
+            json!({"metadata": {"name": "fast"}, "provisioner": "disk.csi"}),
+        ));
+        let claim: Arc<PersistentVolumeClaim> = object(claim);
+        let operation = called(sync_claim(&config, &snapshot, &claim).verdict);
+        let request = operation.request(&config, &snapshot, &RequestInputs::default());
+        if let Ok(request) = request {
+            asked += 1;
+            let has_place = request.accessibility_requirements.is_some();
+            with_place += usize::from(has_place);
+            with_node += usize::from(has_place && !operation.selected_node().is_empty());
+        }
+    }
+    assert!(asked >= 200, "{asked}");
+    assert!(with_place >= 80, "{with_place}");
+    assert!(with_node >= 30, "{with_node}");
 }
 
 proptest! {
@@ -234,10 +264,20 @@ proptest! {
         };
         let operation = called(sync_claim(&config, &snapshot, &first).verdict);
         let request = ask(&operation);
-        for claim in [&first, &later] {
-            let again = called(continue_claim(&config, &snapshot, claim).verdict);
+        // After a restart the objects come in another order.
+        let mut restarted = Snapshot::new();
+        restarted.apply(Arc::clone(operation.class()));
+        for node in snapshot.nodes().collect::<Vec<_>>().into_iter().rev() {
+            restarted.apply(Arc::clone(node));
+        }
+        for csi_node in snapshot.csi_nodes().collect::<Vec<_>>().into_iter().rev() {
+            restarted.apply(Arc::clone(csi_node));
+        }
+        for (claim, view) in [(&first, &snapshot), (&later, &snapshot), (&later, &restarted)] {
+            let again = called(continue_claim(&config, view, claim).verdict);
             prop_assert_eq!(again.volume_name(), operation.volume_name());
-            prop_assert_eq!(ask(&again), request.clone());
+            let asked = again.request(&config, view, &RequestInputs::default());
+            prop_assert_eq!(asked, request.clone());
         }
         // After each failure too.
         for state in [CallState::Finished, CallState::InBackground, CallState::NoChange] {
@@ -317,7 +357,12 @@ fn fault() -> impl Strategy<Value = Fault> {
             CallState::Reschedule,
         ])
         .prop_map(Fault::Fails),
-        pick(&[Fault::Lost, Fault::Infeasible, Fault::TooSmall]),
+        pick(&[
+            Fault::Lost,
+            Fault::Infeasible,
+            Fault::TooSmall,
+            Fault::Unfilled
+        ]),
     ]
 }
 

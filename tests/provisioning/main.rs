@@ -28,7 +28,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use pvbind::api::{ClaimKey, PersistentVolumeClaim, names};
-use pvbind::provisioner::{CallState, Config, TopologyConfig};
+use pvbind::provisioner::{CallState, Config, TopologyConfig, VolumeNames};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -291,4 +291,88 @@ fn the_volume_of_a_class_that_retains_stays_with_its_data() {
     let volume = &world.server.volumes["pvc-u-1"];
     assert_eq!(volume.status.phase, Some("Released".into()));
     assert_eq!(sidecar.disks.volumes.len(), 1);
+}
+
+#[test]
+fn a_copy_that_was_not_filled_is_made_anew_and_the_claim_bound_to_the_one_that_was() {
+    for mode in MODES {
+        for faults in [vec![2], vec![2, 3], vec![2, 4]] {
+            let (mut world, mut sidecar) = begin(mode);
+            settle(&mut world, &mut sidecar);
+            check_bound(&world, &sidecar);
+            assert_eq!(sidecar.disks.calls, 1);
+            // From here on there is a second claim, which copies the first.
+            let copy: PersistentVolumeClaim = serde_json::from_value(json!({
+                "metadata": {"namespace": "shop", "name": "copy", "uid": "u-2",
+                    "resourceVersion": "1"},
+                "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+                    "dataSource": {"kind": "PersistentVolumeClaim", "name": "data-web-1"},
+                    "resources": {"requests": {"storage": "5Gi"}}},
+                "status": {"phase": "Pending"}}))
+            .unwrap();
+            world.server.claims.insert(ClaimKey::of(&copy), copy);
+            world.pods.push(object(
+                json!({"metadata": {"namespace": "shop", "name": "copier"}, "spec": {
+                "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "copy"}}]}}),
+            ));
+            let first = sidecar.disks.calls;
+            sidecar.disks.faults = faults
+                .iter()
+                .map(|call| (first + call - 2, Fault::Unfilled))
+                .collect();
+            settle(&mut world, &mut sidecar);
+            let key = ClaimKey::new("shop", "copy");
+            assert!(
+                world.server.claims[&key].is_fully_bound(),
+                "{mode} {faults:?}"
+            );
+            let volume = &sidecar.disks.volumes["pvc-u-2"];
+            let source = json!(volume.content_source);
+            assert_eq!(source, json!({"volume": {"volume_id": "h-pvc-u-1"}}));
+            let missing = |step: &&Value| {
+                step["message"] == "volume content source missing"
+                    || step["message"]
+                        .as_str()
+                        .is_some_and(|text| text.contains("orphaned"))
+            };
+            assert!(world.server.log.iter().filter(missing).count() >= 1);
+            assert_eq!(sidecar.disks.volumes.len(), 2);
+            assert_eq!(sidecar.ledger.in_progress().len(), 0);
+        }
+    }
+}
+
+#[test]
+fn two_claims_whose_uids_begin_alike_never_share_a_volume_whatever_the_cache_has_heard() {
+    for old_cache in [false, true] {
+        let (mut world, mut sidecar) = begin("Immediate");
+        sidecar.config.volume_names = VolumeNames::new("k8s", Some(1)).unwrap();
+        let mut other = world.server.claims[&key()].clone();
+        other.metadata.name = Some("other".to_owned());
+        other.metadata.uid = Some("u-2".to_owned());
+        let others = ClaimKey::of(&other);
+        world.server.claims.insert(others.clone(), other);
+        world.settle(100).unwrap();
+        if old_cache {
+            world.refresh();
+            let old = std::mem::take(&mut world.snapshot);
+            for key in [&key(), &others] {
+                let claim = Arc::new(world.server.claims[key].clone());
+                sidecar.sync_claim(&mut world, &old, &claim);
+            }
+            assert_eq!(sidecar.disks.calls, 2, "the driver was asked for both");
+        }
+        sidecar.settle(&mut world);
+        assert!(world.server.claims[&key()].is_fully_bound());
+        assert_eq!(world.server.claims[&others].volume_name(), "");
+        assert_eq!(sidecar.disks.made, ["k8s-u"]);
+        assert_eq!(sidecar.disks.volumes.len(), 1);
+        let volume = &world.server.volumes["k8s-u"];
+        assert!(volume.is_bound_to(&world.server.claims[&key()]));
+        // When the first is gone, the name is free.
+        sidecar.disks.may_be_asked_again = true;
+        delete_claim(&mut world, &key());
+        sidecar.settle(&mut world);
+        assert!(world.server.claims[&others].is_fully_bound(), "{old_cache}");
+    }
 }

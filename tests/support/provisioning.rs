@@ -6,7 +6,8 @@
 //! - it is asked for two volumes for one claim: under two names, or once more
 //!   after its volume was deleted;
 //! - it is to delete a volume that the provisioner cannot know to be Released,
-//!   of policy Delete and its own, unless it was just made too small.
+//!   of policy Delete and its own, unless it was just made too small or not
+//!   filled.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -36,6 +37,9 @@ pub(crate) enum Fault {
     Infeasible,
     /// It makes a volume of one byte; a deletion fails.
     TooSmall,
+    /// It fills a volume with nothing where it should copy another; a deletion
+    /// fails.
+    Unfilled,
 }
 
 /// A CSI driver.
@@ -56,7 +60,7 @@ pub(crate) struct Disks {
     pub(crate) may_be_asked_again: bool,
     /// The handles of volumes that may be deleted.
     deletable: BTreeSet<String>,
-    too_small: BTreeSet<String>,
+    flawed: BTreeSet<String>,
 }
 
 impl Disks {
@@ -66,21 +70,25 @@ impl Disks {
         fault
     }
 
-    fn make(&mut self, request: &csi::CreateVolumeRequest, is_too_small: bool) -> csi::Volume {
+    fn make(&mut self, request: &csi::CreateVolumeRequest, fault: Option<Fault>) -> csi::Volume {
         if let Some(volume) = self.volumes.get(&request.name) {
             return volume.clone();
         }
         let required = request.capacity_range.unwrap_or_default().required_bytes;
         let requirement = request.accessibility_requirements.clone();
         let preferred = requirement.unwrap_or_default().preferred;
+        let is_too_small = fault == Some(Fault::TooSmall);
+        let source = request.volume_content_source.clone();
+        let is_unfilled = fault == Some(Fault::Unfilled) && source.is_some();
         let volume = csi::Volume {
             capacity_bytes: if is_too_small { 1 } else { required },
+            content_source: source.filter(|_| !is_unfilled),
             volume_id: format!("h-{}", request.name),
             accessible_topology: preferred.into_iter().take(1).collect(),
             ..csi::Volume::default()
         };
-        if is_too_small {
-            self.too_small.insert(volume.volume_id.clone());
+        if is_too_small || is_unfilled {
+            self.flawed.insert(volume.volume_id.clone());
         } else {
             self.made.push(request.name.clone());
         }
@@ -104,13 +112,15 @@ impl Driver for Disks {
         );
         let asked = self.asked.entry(request.name.clone()).or_default();
         asked.push(request.clone());
-        match self.fault() {
-            None => CreateAnswer::Created(self.make(&request, false)),
-            Some(Fault::TooSmall) => CreateAnswer::Created(self.make(&request, true)),
+        let fault = self.fault();
+        match fault {
+            None | Some(Fault::TooSmall | Fault::Unfilled) => {
+                CreateAnswer::Created(self.make(&request, fault))
+            }
             Some(Fault::Infeasible) => CreateAnswer::Infeasible("no such type".to_owned()),
             Some(Fault::Fails(state)) => failed("backend down", state),
             Some(Fault::Lost) => {
-                self.make(&request, false);
+                self.make(&request, None);
                 failed("no answer", CallState::InBackground)
             }
         }
@@ -119,13 +129,13 @@ impl Driver for Disks {
     fn delete_volume(&mut self, request: csi::DeleteVolumeRequest) -> DeleteAnswer {
         let id = &request.volume_id;
         assert!(
-            self.deletable.contains(id) || self.too_small.contains(id),
+            self.deletable.contains(id) || self.flawed.contains(id),
             "a volume that is to be kept is deleted: {id}"
         );
         let fault = self.fault();
         if matches!(fault, None | Some(Fault::Lost)) {
             self.volumes.retain(|_, volume| volume.volume_id != *id);
-            self.too_small.remove(id);
+            self.flawed.remove(id);
         }
         match fault {
             None => DeleteAnswer::Deleted,
