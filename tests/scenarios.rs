@@ -8,7 +8,8 @@
 //! of: claim shop/data            # the object
 //! as: note                       # if the finding is not the main cause
 //! sentence: "…"
-//! config: {dynamicProvisioning: false, attributesClasses: false}
+//! remedy: "…"                    # the sentence of one of its remedies
+//! config: {dynamicProvisioning: false, attributesClasses: false, hostPathProvisions: true}
 //! known: {classes: false}        # kinds of which the cluster does not hold all
 //! cluster: […]                   # the objects
 //! nearMiss:
@@ -80,6 +81,9 @@ impl Scenario {
         let is_on = |field: &str| self.yaml["config"][field] != false;
         config.dynamic_provisioning = is_on("dynamicProvisioning");
         config.attributes_classes = is_on("attributesClasses");
+        if self.yaml["config"]["hostPathProvisions"] == true {
+            config.plugins[0].can_provision = true;
+        }
         config
     }
 
@@ -163,6 +167,11 @@ fn every_scenario_has_its_code_and_sentence() {
                 "{name}: at place {place}:\n{}",
                 diagnosis.text(TextStyle::default())
             ));
+        }
+        let remedy = scenario.text("remedy");
+        let mut remedies = finding.remedies.iter();
+        if !remedy.is_empty() && !remedies.any(|one| one.sentence == remedy) {
+            wrong.push(format!("{name}: remedies are {:?}", finding.remedies));
         }
         let sentence = finding.to_string();
         if sentence != scenario.text("sentence") {

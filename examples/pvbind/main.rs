@@ -241,10 +241,8 @@ fn style(arguments: &Arguments) -> TextStyle {
         .ok()
         .and_then(|columns| columns.parse().ok());
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    TextStyle {
-        width: arguments.width.or(columns).unwrap_or(100),
-        color: std::io::stdout().is_terminal() && !no_color,
-    }
+    let width = arguments.width.or(columns).unwrap_or(100);
+    TextStyle::wide(width).colored(std::io::stdout().is_terminal() && !no_color)
 }
 
 /// Prints the output. A reader that has seen enough (`| head`) is no failure.

@@ -16,6 +16,8 @@ use crate::selector::CompiledLabelSelector;
 pub(super) struct Census<'a> {
     classes: BTreeMap<&'a str, BTreeMap<Shape<'a>, Vec<&'a PersistentVolume>>>,
     by_claim: BTreeMap<&'a str, BTreeMap<&'a str, Vec<&'a PersistentVolume>>>,
+    /// Those whose claimRef has a uid, and lacks namespace or name.
+    incomplete: BTreeMap<&'a str, Vec<&'a PersistentVolume>>,
     classless: usize,
     total: usize,
     shapes: usize,
@@ -52,6 +54,7 @@ impl<'a> Census<'a> {
         let mut census = Census {
             classes: BTreeMap::new(),
             by_claim: BTreeMap::new(),
+            incomplete: BTreeMap::new(),
             classless: 0,
             total: 0,
             shapes: 0,
@@ -60,6 +63,11 @@ impl<'a> Census<'a> {
             if let Some(reference) = volume.claim_ref() {
                 let names = census.by_claim.entry(reference.namespace()).or_default();
                 names.entry(reference.name()).or_default().push(volume);
+                let lacks_a_name = reference.namespace().is_empty() || reference.name().is_empty();
+                if lacks_a_name && !reference.uid().is_empty() {
+                    let of_uid = census.incomplete.entry(reference.uid()).or_default();
+                    of_uid.push(volume);
+                }
             }
             let shapes = census.classes.entry(volume.class_name()).or_default();
             shapes.entry(Shape::of(volume)).or_default().push(volume);
@@ -89,6 +97,12 @@ impl<'a> Census<'a> {
             .by_claim
             .get(namespace)
             .and_then(|names| names.get(name));
+        volumes.map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The volumes whose claimRef has this uid, and lacks namespace or name.
+    pub(super) fn incomplete_of(&self, uid: &str) -> &[&'a PersistentVolume] {
+        let volumes = self.incomplete.get(uid);
         volumes.map(Vec::as_slice).unwrap_or_default()
     }
 

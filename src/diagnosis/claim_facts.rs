@@ -51,6 +51,17 @@ facts! {
             /// Whether the class allows it; `None` if the class is not known.
             class_allows: Option<bool>,
         },
+        /// See [`Code::ClaimResizeNotAllowed`](super::Code::ClaimResizeNotAllowed).
+        ResizeNotAllowed: ClaimResizeNotAllowed {
+            /// The volume.
+            volume: String,
+            /// The class.
+            class: String,
+            /// What the claim asks for.
+            asked: Quantity,
+            /// What its status says that it has.
+            granted: Quantity,
+        },
         /// See [`Code::ClaimNoVolumeFits`](super::Code::ClaimNoVolumeFits).
         NoVolumeFits: ClaimNoVolumeFits {
             /// The sentence of the [`MatchReport`](crate::matching::MatchReport)
@@ -74,6 +85,13 @@ facts! {
         UnitMissing: ClaimUnitMissing {
             /// What the claim asks for.
             asked: Quantity,
+        },
+        /// See [`Code::ClaimAccessModeUnknown`](super::Code::ClaimAccessModeUnknown).
+        AccessModeUnknown: ClaimAccessModeUnknown {
+            /// What it lists.
+            mode: String,
+            /// What was surely meant.
+            meant: AccessMode,
         },
         /// See [`Code::ClaimSelectorInvalid`](super::Code::ClaimSelectorInvalid).
         SelectorInvalid: ClaimSelectorInvalid {
@@ -149,6 +167,8 @@ facts! {
         WaitsForConsumer: ClaimWaitsForConsumer {
             /// The class.
             class: String,
+            /// A volume that is too small by a slip of the pen.
+            slip: Option<Miss>,
         },
         /// See [`Code::ClaimWaitsForPods`](super::Code::ClaimWaitsForPods).
         WaitsForPods: ClaimWaitsForPods {
@@ -156,6 +176,8 @@ facts! {
             pods: Vec<PodStanding>,
             /// How many pods there are.
             count: usize,
+            /// A volume that is too small by a slip of the pen.
+            slip: Option<Miss>,
         },
         /// See [`Code::ClaimPodsUnschedulable`](super::Code::ClaimPodsUnschedulable).
         PodsUnschedulable: ClaimPodsUnschedulable {
@@ -163,6 +185,8 @@ facts! {
             pods: Vec<PodStanding>,
             /// How many pods there are.
             count: usize,
+            /// A volume that is too small by a slip of the pen.
+            slip: Option<Miss>,
         },
         /// See [`Code::ClaimPodBypassedScheduler`](super::Code::ClaimPodBypassedScheduler).
         PodBypassedScheduler: ClaimPodBypassedScheduler {

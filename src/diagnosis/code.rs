@@ -106,6 +106,9 @@ codes! {
     ClaimWouldBind = "claim-would-bind", Waiting;
     /// The claim asks for more than it was given before: a resize is going on.
     ClaimResizePending = "claim-resize-pending", Waiting;
+    /// The claim asks for more than it was given, and its class does not let
+    /// volumes grow.
+    ClaimResizeNotAllowed = "claim-resize-not-allowed", Fault;
     /// No volume fits, and none will be made.
     ClaimNoVolumeFits = "claim-no-volume-fits", Fault [FailedBinding, ProvisioningFailed];
     /// A volume is too small only because the one amount is decimal and the
@@ -113,6 +116,8 @@ codes! {
     ClaimDecimalAgainstBinary = "claim-decimal-against-binary", Fault;
     /// The claim asks for so little that a unit is probably missing.
     ClaimUnitMissing = "claim-unit-missing", Risk;
+    /// The claim lists an access mode that does not exist.
+    ClaimAccessModeUnknown = "claim-access-mode-unknown", Fault;
     /// The selector of the claim cannot be parsed.
     ClaimSelectorInvalid = "claim-selector-invalid", Fault;
     /// The claim names a VolumeAttributesClass while the feature is off.
@@ -242,6 +247,8 @@ codes! {
     VolumeReclaimFails = "volume-reclaim-fails", Fault [VolumeFailedDelete, VolumeFailedRecycle, VolumeUnknownReclaimPolicy];
     /// Reclaiming the volume failed, and is tried again.
     VolumeFailed = "volume-failed", Fault [VolumeFailedDelete, VolumeFailedRecycle];
+    /// Reclaiming the volume failed, and it is kept now.
+    VolumeFailedKept = "volume-failed-kept", Waiting [VolumeFailedDelete, VolumeFailedRecycle];
     /// What happens to the volume when its claim is deleted.
     VolumeAtRelease = "volume-at-release", Fine;
     /// When its claim is deleted, the volume cannot be reclaimed.
@@ -257,6 +264,10 @@ codes! {
     /// The node affinity asks for an old topology label where nodes carry the
     /// new one.
     VolumeAffinityOldLabel = "volume-affinity-old-label", Fault;
+    /// The labels of the volume name a zone or region in which there is no node.
+    VolumeZoneElsewhere = "volume-zone-elsewhere", Risk;
+    /// The volume lists an access mode that does not exist.
+    VolumeAccessModeUnknown = "volume-access-mode-unknown", Fault;
     /// The claim of the volume is gone or going, and its data with it.
     VolumeDataAtRisk = "volume-data-at-risk", Risk;
     /// The policy `Recycle` is deprecated.
@@ -268,6 +279,10 @@ codes! {
     PodWithoutClaims = "pod-without-claims", Fine;
     /// The pod has finished.
     PodFinished = "pod-finished", Fine;
+    /// The pod is being deleted.
+    PodTerminating = "pod-terminating", Waiting;
+    /// The pod is not to be scheduled before its scheduling gates are removed.
+    PodGated = "pod-gated", Waiting;
     /// The pod has its node, and its claims are bound.
     PodScheduled = "pod-scheduled", Fine;
     /// The pod has its node, and claims that only the scheduler could have had

@@ -328,7 +328,9 @@ impl Diagnosis {
         Diagnosis { object, findings }
     }
 
-    /// The main cause. A note may be more severe: see [`Diagnosis::severity`].
+    /// The main cause: what was decided about the object, and why. Its own
+    /// severity is not that of the object, for a note may be more severe: see
+    /// [`Diagnosis::severity`].
     #[expect(clippy::indexing_slicing, reason = "INVARIANT (main)")]
     pub fn main(&self) -> &Finding {
         &self.findings[0]
@@ -344,9 +346,29 @@ impl Diagnosis {
         self.findings.iter().find(|finding| finding.code() == code)
     }
 
-    /// The worst severity of all findings. It may be a note's, not that of
-    /// [`Diagnosis::main`]: a bound claim is fine, and what happens to its volume
-    /// at release may be a risk.
+    /// The worst severity of all findings, by which objects are sorted and
+    /// counted. It may be a note's, not that of [`Diagnosis::main`]: a claim that
+    /// waits for its pod is fine, and that its provisioner is gone is a fault.
+    ///
+    /// ```
+    /// use pvbind::api::read_objects;
+    /// use pvbind::controller::Config;
+    /// use pvbind::diagnosis::{Severity, diagnose_volume};
+    /// use pvbind::view::Snapshot;
+    /// let snapshot: Snapshot = read_objects(r#"
+    ///     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"},
+    ///      "spec": {"persistentVolumeReclaimPolicy": "Recycle", "capacity": {"storage": "5Gi"}},
+    ///      "status": {"phase": "Available"}}"#)?
+    /// .into_iter()
+    /// .collect();
+    /// let volume = snapshot.volumes().get("pv-1").unwrap();
+    /// let diagnosis = diagnose_volume(&Config::default(), &snapshot, volume);
+    /// assert_eq!(diagnosis.main().to_string(), "is available, and no pending claim is without class");
+    /// assert_eq!(diagnosis.main().severity(), Severity::Fine);
+    /// // Its policy is deprecated.
+    /// assert_eq!(diagnosis.severity(), Severity::Risk);
+    /// # Ok::<(), pvbind::api::ReadError>(())
+    /// ```
     pub fn severity(&self) -> Severity {
         let severities = self.findings.iter().map(Finding::severity);
         severities.max().unwrap_or(Severity::Fine)

@@ -26,7 +26,7 @@
 
 #[macro_use]
 mod parts;
-pub use parts::{ClaimStop, Counted, Holder, Miss, PodStanding, Rule};
+pub use parts::{ClaimStop, Counted, Holder, Miss, PodStanding, Rule, Slip};
 
 mod code;
 pub use code::{Code, Severity};
@@ -61,3 +61,4 @@ mod reach;
 mod similar;
 mod volume;
 mod words;
+mod zone;

@@ -76,6 +76,19 @@ pub struct Miss {
     pub rules: Vec<Rule>,
     /// What is missing in size, if it is too small.
     pub shortfall: Option<Quantity>,
+    /// Why that is probably a slip of the pen, if it is.
+    pub slip: Option<Slip>,
+}
+
+/// A slip of the pen in an amount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Slip {
+    /// The one amount is decimal, the other binary: 5G and 5Gi.
+    DecimalAgainstBinary,
+    /// The volume's size is so small that a unit is probably missing.
+    UnitMissing,
 }
 
 impl Miss {
@@ -85,14 +98,55 @@ impl Miss {
             size: report.volume.storage().clone(),
             rules: report.refusals.iter().map(Rule::of).collect(),
             shortfall: report.shortfall().map(|shortfall| shortfall.bytes),
+            slip: Slip::of(report),
         }
     }
 }
 
 impl fmt::Display for Miss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, which {}", Name(&self.volume), Parts(&self.rules))
+        write!(f, "{}, which {}", Name(&self.volume), Parts(&self.rules))?;
+        match self.slip {
+            Some(Slip::DecimalAgainstBinary) => f.write_str(" (a decimal amount for a binary one)"),
+            Some(Slip::UnitMissing) => f.write_str(" (a unit is probably missing)"),
+            None => Ok(()),
+        }
     }
+}
+
+impl Slip {
+    /// The volume is too small by a slip, and nothing else refuses it.
+    pub(super) fn of(report: &VolumeReport<'_>) -> Option<Self> {
+        let [Refusal::TooSmall { has, asked }] = report.refusals.as_slice() else {
+            return None;
+        };
+        if is_decimal_of(has, asked) {
+            Some(Slip::DecimalAgainstBinary)
+        } else {
+            is_tiny(has).then_some(Slip::UnitMissing)
+        }
+    }
+}
+
+/// Whether an amount is so small that a unit is probably missing.
+pub(super) fn is_tiny(amount: &Quantity) -> bool {
+    const MEBI: i64 = 1 << 20;
+    let smallest = Quantity::from_i64(MEBI, crate::quantity::Format::BinarySi);
+    amount.sign().is_gt() && *amount < smallest
+}
+
+/// Whether the smaller amount is the larger one with a decimal unit in place of
+/// a binary one: 5G and 5Gi, 1500M and 1500Mi.
+fn is_decimal_of(smaller: &Quantity, larger: &Quantity) -> bool {
+    // Products of 63 and 60 bits stay inside.
+    let (smaller, larger) = (i128::from(smaller.value()), i128::from(larger.value()));
+    let units = (1..=6_u32).map(|power| (1000_i128.pow(power), 1024_i128.pow(power)));
+    smaller > 0
+        && units
+            .filter(|(decimal, _)| smaller >= *decimal)
+            .any(|(decimal, binary)| {
+                smaller.saturating_mul(binary) == larger.saturating_mul(decimal)
+            })
 }
 
 /// How many objects there are for one reason.
@@ -189,5 +243,26 @@ impl fmt::Display for ClaimStop {
             0 => Ok(()),
             more => write!(f, ", as for {more} more"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_same_number_of_the_next_unit_is_decimal_against_binary() {
+        let is = |smaller: &str, larger: &str| {
+            is_decimal_of(&smaller.parse().unwrap(), &larger.parse().unwrap())
+        };
+        assert!(is("5G", "5Gi"));
+        assert!(is("1500M", "1500Mi"));
+        assert!(is("5000M", "5000Mi"));
+        assert!(is("1.5T", "1.5Ti"));
+        assert!(!is("5G", "6Gi"));
+        assert!(!is("5Gi", "5Gi"));
+        assert!(!is("1000", "1024k"));
+        assert!(!is("0", "0"));
+        assert!(!is("1e40", "2e40"));
     }
 }

@@ -39,6 +39,16 @@ facts! {
             /// The phase.
             phase: String,
         },
+        /// See [`Code::PodTerminating`](super::Code::PodTerminating).
+        Terminating: PodTerminating {
+            /// Its node, "" if it has none: then it never gets one.
+            node: String,
+        },
+        /// See [`Code::PodGated`](super::Code::PodGated).
+        Gated: PodGated {
+            /// The scheduling gates.
+            gates: Vec<String>,
+        },
         /// See [`Code::PodScheduled`](super::Code::PodScheduled).
         Scheduled: PodScheduled {
             /// Its node.
@@ -57,6 +67,9 @@ facts! {
             claim: ClaimKey,
             /// Claims of similar names in its namespace.
             similar: Vec<String>,
+            /// Other namespaces that have a claim of this name, of many the first
+            /// few.
+            elsewhere: Vec<String>,
         },
         /// See [`Code::PodEphemeralClaimMissing`](super::Code::PodEphemeralClaimMissing).
         EphemeralClaimMissing: PodEphemeralClaimMissing {
@@ -169,6 +182,18 @@ impl fmt::Display for PodFacts {
                 node => write!(f, "uses no claims, and is on node {}", Name(node)),
             },
             Is::Finished { phase } => write!(f, "has finished ({})", Cut(phase)),
+            Is::Terminating { node } => match node.as_str() {
+                "" => f.write_str("is being deleted, and will not be scheduled"),
+                node => write!(f, "is being deleted from node {}", Name(node)),
+            },
+            Is::Gated { gates } => {
+                let gate = if gates.len() == 1 { "gate" } else { "gates" };
+                write!(
+                    f,
+                    "is not scheduled as long as it has scheduling {gate} {}",
+                    Names(gates)
+                )
+            }
             Is::Scheduled { node } => write!(f, "is on node {}", Name(node)),
             Is::BypassedScheduler { node, claims } => write!(
                 f,
@@ -176,15 +201,31 @@ impl fmt::Display for PodFacts {
                 Name(node),
                 Name(&claims.first().map(named).unwrap_or_default())
             ),
-            Is::ClaimMissing { claim, similar } => {
+            Is::ClaimMissing {
+                claim,
+                similar,
+                elsewhere,
+            } => {
                 write!(
                     f,
                     "uses claim {}, which does not exist",
                     Name(&named(claim))
                 )?;
-                match similar.is_empty() {
-                    true => Ok(()),
-                    false => write!(f, "; there is {}", Names(similar)),
+                if !similar.is_empty() {
+                    write!(f, "; there is {}", Names(similar))?;
+                }
+                match elsewhere.as_slice() {
+                    [] => Ok(()),
+                    [namespace] => write!(
+                        f,
+                        "; namespace {} has one of this name, which no pod of another can use",
+                        Name(namespace)
+                    ),
+                    namespaces => write!(
+                        f,
+                        "; namespaces {} have one of this name, which no pod of another can use",
+                        Names(namespaces)
+                    ),
                 }
             }
             Is::EphemeralClaimMissing { claim } => write!(

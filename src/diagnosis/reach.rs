@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::zone::ZONE_LABELS;
 use crate::api::{Node, NodeSelector, TopologySelectorTerm};
 use crate::selector::{CompiledNodeSelector, CompiledTopology};
 
@@ -11,6 +12,8 @@ use crate::selector::{CompiledNodeSelector, CompiledTopology};
 pub(super) struct Nodes {
     nodes: Vec<Arc<Node>>,
     by_label: BTreeMap<String, BTreeMap<String, Vec<usize>>>,
+    /// One for each combination of zone and region.
+    of_zones: Vec<usize>,
 }
 
 impl Nodes {
@@ -24,7 +27,18 @@ impl Nodes {
                 values.entry(value.clone()).or_default().push(place);
             }
         }
-        Nodes { nodes, by_label }
+        let zones =
+            |node: &Node| ZONE_LABELS.map(|(label, _)| node.metadata.labels().get(label).cloned());
+        let of_zones: BTreeMap<_, _> = (0..)
+            .zip(&nodes)
+            .map(|(at, node)| (zones(node), at))
+            .collect();
+        let of_zones = of_zones.into_values().collect();
+        Nodes {
+            nodes,
+            by_label,
+            of_zones,
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -56,6 +70,21 @@ impl Nodes {
     pub(super) fn with_label(&self, key: &str, value: &str) -> usize {
         let places = self.by_label.get(key).and_then(|values| values.get(value));
         places.map_or(0, Vec::len)
+    }
+
+    /// One node for each combination of zone and region.
+    pub(super) fn of_zones(&self) -> impl Iterator<Item = &Node> {
+        let nodes = self.of_zones.iter();
+        nodes.filter_map(|place| self.nodes.get(*place).map(|node| &**node))
+    }
+
+    /// The values that nodes have of a label.
+    pub(super) fn values(&self, label: &str) -> impl Iterator<Item = &str> {
+        let values = self.by_label.get(label);
+        values
+            .into_iter()
+            .flat_map(BTreeMap::keys)
+            .map(String::as_str)
     }
 
     /// Whether some node can reach a volume with this affinity.

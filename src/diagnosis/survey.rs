@@ -8,6 +8,7 @@ use super::census::Census;
 use super::demand::Demand;
 use super::reach::Nodes;
 use super::similar::NamesToMean;
+use super::words::NAMED;
 use super::{Diagnosis, Finding, ObjectName, ViewDiagnosis, claim, pod, volume};
 use crate::api::{
     ClaimKey, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass, VolumeBindingMode,
@@ -360,6 +361,16 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
             NamesToMean::new(claims.map(|claim| claim.metadata.key()))
         });
         names.similar(&key.to_string())
+    }
+
+    /// The other namespaces that have a claim of this name, the first few.
+    pub(super) fn elsewhere(&self, key: &ClaimKey) -> Vec<String> {
+        let claims = self.claims_named(&key.name).iter();
+        let others = claims.filter(|other| other.namespace != key.namespace);
+        others
+            .take(NAMED)
+            .map(|other| other.namespace.clone())
+            .collect()
     }
 
     pub(super) fn similar_classes(&self, name: &str) -> Vec<String> {

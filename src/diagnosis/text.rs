@@ -2,16 +2,22 @@
 
 use std::fmt::Write as _;
 
-use super::{Diagnosis, Finding, Kind, Severity, ViewDiagnosis};
+use super::words::Cut;
+use super::{Diagnosis, Finding, Kind, ObjectName, Severity, ViewDiagnosis};
+
+/// How far the further lines of an object in an overview stand in.
+const INDENT: &str = "        ";
 
 /// How a text is to look.
 ///
 /// ```
 /// use pvbind::diagnosis::TextStyle;
-/// let style = TextStyle { width: 100, ..TextStyle::default() };
-/// assert!(!style.color);
+/// let style = TextStyle::wide(100).colored(true);
+/// assert_eq!((style.width, style.color), (100, true));
+/// assert_eq!(TextStyle::default(), TextStyle::wide(80).colored(false));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TextStyle {
     /// How many characters fit a line. Words longer than that, and commands,
     /// are not broken.
@@ -27,6 +33,23 @@ impl Default for TextStyle {
             width: 80,
             color: false,
         }
+    }
+}
+
+impl TextStyle {
+    /// Lines of so many characters, without colour.
+    pub fn wide(width: usize) -> Self {
+        TextStyle {
+            width,
+            ..TextStyle::default()
+        }
+    }
+
+    /// The same, with or without colour.
+    #[must_use]
+    pub fn colored(mut self, color: bool) -> Self {
+        self.color = color;
+        self
     }
 }
 
@@ -46,7 +69,7 @@ impl Diagnosis {
     /// )?;
     /// let diagnosis = diagnose_claim(&Config::default(), &Snapshot::new(), &claim);
     /// assert_eq!(
-    ///     diagnosis.text(TextStyle { width: 100, ..TextStyle::default() }),
+    ///     diagnosis.text(TextStyle::wide(100)),
     ///     "claim shop/data: fault\n\
     ///      \x20 names volume `pv\\u{1b}[2J`, which does not exist [claim-names-missing-volume]\n\
     ///      \x20   -> delete the claim and create it again, naming a volume that exists, or none\n\
@@ -57,8 +80,7 @@ impl Diagnosis {
     pub fn text(&self, style: TextStyle) -> String {
         let mut text = String::new();
         let severity = self.severity();
-        let object = self.object.to_string();
-        let head = format!("{}: {}", printable(&object), painted(severity, style));
+        let head = format!("{}: {}", named(&self.object), painted(severity, style));
         text.push_str(&head);
         text.push('\n');
         for (place, finding) in self.findings().iter().enumerate() {
@@ -66,16 +88,25 @@ impl Diagnosis {
                 own if place > 0 => format!("{}: ", painted(own, style)),
                 _ => String::new(),
             };
-            let sentence = format!(
-                "{severity}{} [{}]",
-                printable(&finding.to_string()),
-                finding.code()
-            );
+            let sentence = format!("{severity}{}", coded(finding));
             wrap(&mut text, "  ", "    ", &sentence, style.width);
             remedies(&mut text, finding, style);
         }
         text
     }
+}
+
+/// An object's kind and name, made harmless; what is longer than Kubernetes
+/// admits is cut.
+fn named(object: &ObjectName) -> String {
+    let parts = [&object.namespace, &object.name].map(|part| Cut(part).to_string());
+    let [namespace, name] = parts;
+    let short = ObjectName {
+        kind: object.kind,
+        namespace,
+        name,
+    };
+    printable(&short.to_string())
 }
 
 fn remedies(text: &mut String, finding: &Finding, style: TextStyle) {
@@ -100,9 +131,12 @@ fn remedies(text: &mut String, finding: &Finding, style: TextStyle) {
 }
 
 impl ViewDiagnosis {
-    /// The main cause for each object that is not fine, or the worst note if the
-    /// main cause is fine, the worst object first, then how
-    /// many there are of each.
+    /// A line for each object that is not fine, the worst object first, then how
+    /// many objects there are of each severity.
+    ///
+    /// The line is about its severity: it tells the first finding that is as
+    /// severe as the whole diagnosis. If that is not the main cause, and that is
+    /// not fine, the main cause follows in a line of its own.
     ///
     /// See [`Diagnosis::text`].
     pub fn text(&self, style: TextStyle) -> String {
@@ -113,24 +147,20 @@ impl ViewDiagnosis {
                 continue;
             }
             let main = diagnosis.main();
-            // A note is told only of what is fine but for it.
-            let worst = || {
-                let mut findings = diagnosis.findings().iter();
-                findings.find(|finding| finding.severity() == severity)
-            };
-            let finding = match main.severity() {
-                Severity::Fine => worst().unwrap_or(main),
-                _ => main,
-            };
-            let object = diagnosis.object.to_string();
-            let sentence = printable(&finding.to_string());
+            let mut findings = diagnosis.findings().iter();
+            let worst = findings.find(|finding| finding.severity() == severity);
+            let worst = worst.unwrap_or(main);
             let line = format!(
-                "{} {}: {sentence} [{}]",
+                "{} {}: {}",
                 padded(severity, style),
-                printable(&object),
-                finding.code()
+                named(&diagnosis.object),
+                coded(worst)
             );
-            wrap(&mut text, "", "        ", &line, style.width);
+            wrap(&mut text, "", INDENT, &line, style.width);
+            if main.severity() != severity && main.severity() != Severity::Fine {
+                let line = format!("{}: {}", painted(main.severity(), style), coded(main));
+                wrap(&mut text, INDENT, INDENT, &line, style.width);
+            }
         }
         if !text.is_empty() {
             text.push('\n');
@@ -167,6 +197,11 @@ impl ViewDiagnosis {
         }
         text
     }
+}
+
+/// A sentence, made harmless, and its code.
+fn coded(finding: &Finding) -> String {
+    format!("{} [{}]", printable(&finding.to_string()), finding.code())
 }
 
 /// A severity, in its colour.

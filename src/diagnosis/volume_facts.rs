@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::parts::{ClaimStop, Holder};
 use super::words::{Count, Cut, Name, Names, Parts};
-use crate::api::ClaimKey;
+use crate::api::{AccessMode, ClaimKey};
 use crate::quantity::Quantity;
 
 /// What happens to a volume whose claim is gone.
@@ -103,7 +103,7 @@ facts! {
         ReservedForNobody: VolumeReservedForNobody {
             /// The claim.
             claim: ClaimKey,
-            /// Claims of similar names.
+            /// Claims of the same name in other namespaces, then of similar names.
             similar: Vec<String>,
         },
         /// See [`Code::VolumeReservationIncomplete`](super::Code::VolumeReservationIncomplete).
@@ -164,6 +164,11 @@ facts! {
             /// What the next sync tries.
             retry: Reclaim,
         },
+        /// See [`Code::VolumeFailedKept`](super::Code::VolumeFailedKept).
+        FailedKept: VolumeFailedKept {
+            /// What its status says.
+            message: String,
+        },
         /// See [`Code::VolumeAtRelease`](super::Code::VolumeAtRelease).
         AtRelease: VolumeAtRelease {
             /// What happens to it.
@@ -208,6 +213,24 @@ facts! {
             new: String,
             /// How many nodes carry it with a value that is asked for.
             nodes: usize,
+        },
+        /// See [`Code::VolumeZoneElsewhere`](super::Code::VolumeZoneElsewhere).
+        ZoneElsewhere: VolumeZoneElsewhere {
+            /// The label.
+            label: String,
+            /// Its value on the volume.
+            value: String,
+            /// How many nodes were looked at.
+            nodes: usize,
+            /// The values that nodes have, of many the first few.
+            there_are: Vec<String>,
+        },
+        /// See [`Code::VolumeAccessModeUnknown`](super::Code::VolumeAccessModeUnknown).
+        AccessModeUnknown: VolumeAccessModeUnknown {
+            /// What it lists.
+            mode: String,
+            /// What was surely meant.
+            meant: AccessMode,
         },
         /// See [`Code::VolumeDataAtRisk`](super::Code::VolumeDataAtRisk).
         DataAtRisk: VolumeDataAtRisk {
@@ -343,13 +366,16 @@ impl fmt::Display for VolumeFacts {
             Is::ReclaimFails { message } => {
                 write!(f, "was released and cannot be reclaimed: {}", Cut(message))
             }
+            Is::FailedKept { message } => {
+                failed(f, message)?;
+                f.write_str(
+                    ", and is kept with its data: no claim gets it before somebody clears its \
+                     claimRef",
+                )
+            }
             Is::Failed { message, retry } => {
-                f.write_str("could not be reclaimed")?;
-                if !message.is_empty() {
-                    write!(f, " ({})", Cut(message))?;
-                }
+                failed(f, message)?;
                 match retry {
-                    Reclaim::Kept => f.write_str(": nothing is tried again, it is kept"),
                     Reclaim::LeftExternally(driver) => write!(
                         f,
                         ": nothing is tried again, as external provisioner {} deletes only what is Released",
@@ -401,6 +427,31 @@ impl fmt::Display for VolumeFacts {
                 if *nodes == 1 { "carries" } else { "carry" },
                 Name(new)
             ),
+            Is::ZoneElsewhere {
+                label,
+                value,
+                nodes,
+                there_are,
+            } => {
+                write!(
+                    f,
+                    "has label {}: {}, and none of {} has: the scheduler puts no pod there that \
+                     uses it",
+                    Name(label),
+                    Name(value),
+                    Count(*nodes, "node")
+                )?;
+                match there_are.is_empty() {
+                    true => Ok(()),
+                    false => write!(f, "; there is {}", Names(there_are)),
+                }
+            }
+            Is::AccessModeUnknown { mode, meant } => write!(
+                f,
+                "lists access mode {}, which does not exist: {} is meant",
+                Name(mode),
+                Name(meant.as_str())
+            ),
             Is::DataAtRisk { volume, then } => {
                 write!(f, "volume {} is about to be {then}", Name(volume))
             }
@@ -414,5 +465,13 @@ impl fmt::Display for VolumeFacts {
                 Name(volume)
             ),
         }
+    }
+}
+
+fn failed(f: &mut fmt::Formatter<'_>, message: &str) -> fmt::Result {
+    f.write_str("could not be reclaimed")?;
+    match message {
+        "" => Ok(()),
+        message => write!(f, " ({})", Cut(message)),
     }
 }

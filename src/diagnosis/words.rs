@@ -84,6 +84,25 @@ impl fmt::Display for Modes<'_> {
     }
 }
 
+/// An access mode that does not exist, as it is written, and the one that was
+/// surely meant: `RWO` is only how `kubectl get` prints `ReadWriteOnce`.
+pub(super) fn meant_mode(mode: &AccessMode) -> Option<(&str, &'static AccessMode)> {
+    static KNOWN: [AccessMode; 4] = [
+        AccessMode::ReadWriteOnce,
+        AccessMode::ReadOnlyMany,
+        AccessMode::ReadWriteMany,
+        AccessMode::ReadWriteOncePod,
+    ];
+    if !mode.is_unknown() {
+        return None;
+    }
+    let text = mode.as_str();
+    let meant = KNOWN.iter().find(|known| {
+        text.eq_ignore_ascii_case(known.abbreviation()) || text.eq_ignore_ascii_case(known.as_str())
+    });
+    meant.map(|meant| (text, meant))
+}
+
 /// A count and its noun, in the plural where there is not one.
 pub(super) struct Count<'a>(pub usize, pub &'a str);
 

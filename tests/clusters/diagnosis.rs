@@ -347,10 +347,7 @@ fn every_diagnosis_can_be_read_by_people_and_by_programs() {
             assert!(!first["findings"][0][field].is_null(), "{field}");
         }
         for width in [20, 80, 200] {
-            let style = pvbind::diagnosis::TextStyle {
-                width,
-                ..Default::default()
-            };
+            let style = pvbind::diagnosis::TextStyle::wide(width);
             let text = view.text(style);
             let longest_word = text.split_whitespace().map(str::len).max().unwrap();
             let longest = text.lines().map(|line| line.chars().count()).max().unwrap();

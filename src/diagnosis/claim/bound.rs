@@ -40,12 +40,35 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     fn resize_pending(&self, volume: &PersistentVolume, granted: &Quantity) -> Finding {
         let asked = self.claim.requested_storage();
         let class = self.survey.view.class(self.claim.class_name());
+        let only_file_system = volume.storage() >= asked;
+        if let Some(class) = &class
+            && class.allow_volume_expansion != Some(true)
+            && !only_file_system
+        {
+            let facts = ClaimFacts::ResizeNotAllowed {
+                volume: volume.name().to_owned(),
+                class: class.name().to_owned(),
+                asked: asked.clone(),
+                granted: granted.clone(),
+            };
+            let patch = Patch::of(
+                ObjectName::of(Kind::Class, &class.metadata),
+                &class.metadata,
+                json!({"allowVolumeExpansion": true}),
+            );
+            let remedy = Remedy::new(
+                format!("let volumes of class `{}` grow", class.name()),
+                "every claim of the class may then ask for more; whether volumes grow is up to \
+                 the driver",
+            );
+            return Finding::from(facts).with(remedy.patching(patch));
+        }
         ClaimFacts::ResizePending {
             volume: volume.name().to_owned(),
             asked: asked.clone(),
             granted: granted.clone(),
             volume_size: volume.storage().clone(),
-            only_file_system: volume.storage() >= asked,
+            only_file_system,
             class_allows: class.map(|class| class.allow_volume_expansion == Some(true)),
         }
         .into()

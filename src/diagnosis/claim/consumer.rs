@@ -9,7 +9,9 @@ use super::decision::{Decision, decide};
 use crate::api::{Pod, StorageClass, names};
 use crate::diagnosis::parts::PodStanding;
 use crate::diagnosis::words::NAMED;
-use crate::diagnosis::{ClaimFacts, Code, Finding, Kind, ObjectName, Patch, Remedy, Severity};
+use crate::diagnosis::{
+    ClaimFacts, Code, Facts, Finding, Kind, ObjectName, Patch, Remedy, Severity,
+};
 use crate::matching::{Bucket, MatchReport, Refusal};
 use crate::view::DiagnosticView;
 
@@ -26,17 +28,14 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     /// No pod is to be scheduled.
     pub(super) fn waits_for_consumer(&self) -> Vec<Finding> {
         if !self.survey.known.pods {
-            let mut findings = vec![self.not_known("pods", "")];
-            findings.extend(self.delayed_notes());
-            return findings;
+            return self.with_delayed_notes(vec![self.not_known("pods", "")]);
         }
         let mut findings: Vec<_> = self.bypassed(&self.users()).into_iter().collect();
         if findings.is_empty() {
             let class = self.claim.class_name().to_owned();
-            findings.push(ClaimFacts::WaitsForConsumer { class }.into());
+            findings.push(ClaimFacts::WaitsForConsumer { class, slip: None }.into());
         }
-        findings.extend(self.delayed_notes());
-        findings
+        self.with_delayed_notes(findings)
     }
 
     /// Pods are to be scheduled first.
@@ -46,6 +45,15 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             .iter()
             .filter(|pod| pod.node_name().is_empty())
             .collect();
+        // Those that are being deleted will not be scheduled, and count only where
+        // there are no others.
+        let is_going = |pod: &&&Arc<Pod>| pod.metadata.is_being_deleted();
+        let staying: Vec<_> = waiting
+            .iter()
+            .filter(|pod| !is_going(pod))
+            .copied()
+            .collect();
+        let waiting = if staying.is_empty() { waiting } else { staying };
         let told = waiting.iter().take(NAMED);
         let pods: Vec<PodStanding> = told
             .map(|pod| {
@@ -63,8 +71,16 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         };
         let count = waiting.len();
         let facts = match pods.iter().all(cannot) && count <= pods.len() {
-            true => ClaimFacts::PodsUnschedulable { pods, count },
-            false => ClaimFacts::WaitsForPods { pods, count },
+            true => ClaimFacts::PodsUnschedulable {
+                pods,
+                count,
+                slip: None,
+            },
+            false => ClaimFacts::WaitsForPods {
+                pods,
+                count,
+                slip: None,
+            },
         };
         let mut findings = vec![facts.into()];
         findings.extend(self.bypassed(&users));
@@ -81,7 +97,30 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 "",
             ))
         }));
-        findings.extend(self.delayed_notes());
+        self.with_delayed_notes(findings)
+    }
+
+    /// The findings, and what will be said when the pod is scheduled. A volume
+    /// that misses by a slip of the pen is the root of it all, and is told at
+    /// once.
+    fn with_delayed_notes(&self, mut findings: Vec<Finding>) -> Vec<Finding> {
+        let notes = self.delayed_notes();
+        let slipped = notes.iter().find_map(|note| match &note.facts {
+            Facts::Claim(ClaimFacts::NoVolumeFits { nearest, .. }) => {
+                nearest.iter().find(|miss| miss.slip.is_some()).cloned()
+            }
+            _ => None,
+        });
+        if let Some(first) = findings.first_mut()
+            && let Facts::Claim(
+                ClaimFacts::WaitsForConsumer { slip, .. }
+                | ClaimFacts::WaitsForPods { slip, .. }
+                | ClaimFacts::PodsUnschedulable { slip, .. },
+            ) = &mut first.facts
+        {
+            *slip = slipped;
+        }
+        findings.extend(notes);
         findings
     }
 
@@ -103,7 +142,8 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     /// A pod that was given its node by hand: no scheduler selects one for the
     /// claim.
     fn bypassed(&self, users: &[Arc<Pod>]) -> Option<Finding> {
-        let pod = users.iter().find(|pod| !pod.node_name().is_empty())?;
+        let mut placed = users.iter().filter(|pod| !pod.node_name().is_empty());
+        let pod = placed.find(|pod| !pod.metadata.is_being_deleted())?;
         let facts = ClaimFacts::PodBypassedScheduler {
             pod: pod.name().to_owned(),
             node: pod.node_name().to_owned(),

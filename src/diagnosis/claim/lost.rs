@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::Examination;
 use crate::api::{ClaimKey, PersistentVolume};
-use crate::diagnosis::{ClaimFacts, Finding, Kind, ObjectName, Patch, Remedy};
+use crate::diagnosis::{ClaimFacts, Finding, Kind, ObjectName, Patch, Remedy, volume};
 use crate::view::DiagnosticView;
 
 impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
@@ -15,7 +15,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         }
         match self.survey.view.volume(name) {
             None => vec![self.lost_volume(name)],
-            Some(volume) => vec![self.misbound(&volume)],
+            Some(volume) => self.misbound(&volume),
         }
     }
 
@@ -73,7 +73,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             ))
     }
 
-    fn misbound(&self, volume: &PersistentVolume) -> Finding {
+    fn misbound(&self, volume: &PersistentVolume) -> Vec<Finding> {
         let reference = volume.claim_ref();
         let owner = reference.map(ClaimKey::referred);
         let owner = owner.unwrap_or_else(|| ClaimKey::new("", ""));
@@ -96,6 +96,10 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 .is_some_and(|claim| owner_uid.is_empty() || claim.metadata.uid() == owner_uid);
         let is_owner_unknown =
             !has_owner && !self.survey.known.claims && !owner_uid.is_empty() && owner != key;
+        // Nobody keeps the volume from being deleted while it is given away.
+        let is_released = !has_owner && !is_owner_unknown && !owner_uid.is_empty();
+        let risk = is_released.then(|| volume::data_at_risk(self.survey, volume));
+        let risk = risk.flatten();
         if is_owner_unknown {
             finding = finding.with(Remedy::new(
                 format!("see whether claim `{owner}` exists, which is not among the claims known"),
@@ -108,18 +112,21 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 &volume.metadata,
                 json!({"spec": {"claimRef": reference}}),
             );
+            let first = volume::before(risk.as_ref());
             let remedy = Remedy::new(
                 format!(
-                    "give volume `{}` to this claim: its namespace, name and uid in the claimRef",
+                    "{first}give volume `{}` to this claim: its namespace, name and uid in the \
+                     claimRef",
                     volume.name()
                 ),
                 "the claim gets whatever data is in the volume",
             );
             finding = finding.with(remedy.patching(patch));
         }
-        finding.with(Remedy::new(
+        let finding = finding.with(Remedy::new(
             "delete the claim and create it again without spec.volumeName and binding annotations",
             "it is then searched a volume like any other",
-        ))
+        ));
+        std::iter::once(finding).chain(risk).collect()
     }
 }

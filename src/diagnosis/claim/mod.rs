@@ -13,15 +13,16 @@ mod terminating;
 mod wish;
 
 pub(super) use consumer::other_scheduler;
-pub(super) use reservation::{complete, incomplete_for};
+pub(super) use reservation::{complete, meant_by};
 
 use decision::{Decision, decide};
 
-use super::{ClaimFacts, Diagnosis, Finding, Kind, ObjectName, Survey};
+use super::parts::is_tiny;
+use super::words::meant_mode;
+use super::{ClaimFacts, Diagnosis, Finding, Kind, ObjectName, Remedy, Survey};
 use crate::api::PersistentVolumeClaim;
 use crate::matching::FindError;
 use crate::plan::SyncError;
-use crate::quantity::Quantity;
 use crate::view::DiagnosticView;
 
 pub(super) fn diagnose<V: DiagnosticView + ?Sized>(
@@ -34,6 +35,7 @@ pub(super) fn diagnose<V: DiagnosticView + ?Sized>(
         looks_into_pods: true,
     };
     let mut findings = examination.terminating();
+    findings.extend(examination.access_mode_unknown());
     findings.extend(examination.decided());
     findings.extend(examination.notes());
     survey.diagnosis(
@@ -55,6 +57,7 @@ pub(super) fn main<V: DiagnosticView + ?Sized>(
         looks_into_pods: false,
     };
     let mut findings = examination.terminating();
+    findings.extend(examination.access_mode_unknown());
     if findings.is_empty() {
         findings = examination.decided();
     }
@@ -138,6 +141,20 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         }
     }
 
+    /// No API server admits such a claim: what is decided about it means little.
+    fn access_mode_unknown(&self) -> Option<Finding> {
+        let modes = self.claim.access_modes();
+        let (mode, meant) = modes.iter().find_map(meant_mode)?;
+        let facts = ClaimFacts::AccessModeUnknown {
+            mode: mode.to_owned(),
+            meant: meant.clone(),
+        };
+        Some(Finding::from(facts).with(Remedy::new(
+            format!("write `{meant}`"),
+            "the API server refuses the claim until then",
+        )))
+    }
+
     fn unit_missing(&self) -> Option<Finding> {
         let asked = self.claim.storage_request()?;
         is_tiny(asked).then(|| {
@@ -153,11 +170,4 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         }
         .into()
     }
-}
-
-/// Whether an amount is so small that a unit is probably missing.
-pub(super) fn is_tiny(amount: &Quantity) -> bool {
-    const MEBI: i64 = 1 << 20;
-    let smallest = Quantity::from_i64(MEBI, crate::quantity::Format::BinarySi);
-    amount.sign().is_gt() && *amount < smallest
 }

@@ -46,15 +46,15 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         let volumes = report.volumes.iter();
         let volumes = volumes.filter(|report| would_fit(&report.refusals));
         volumes
-            .flat_map(|report| {
-                let risk = volume::data_at_risk(self.survey, report.volume);
-                std::iter::once(self.leftover(report.volume)).chain(risk)
-            })
+            .flat_map(|report| self.leftover(report.volume))
             .collect()
     }
 
-    /// A volume of an earlier claim of the same name.
-    pub(super) fn leftover(&self, volume: &PersistentVolume) -> Finding {
+    /// A volume of an earlier claim of the same name, and whether its data is
+    /// about to go.
+    pub(super) fn leftover(&self, volume: &PersistentVolume) -> Vec<Finding> {
+        let risk = volume::data_at_risk(self.survey, volume);
+        let first = volume::before(risk.as_ref());
         let uid = volume.claim_ref().map(|reference| reference.uid());
         let phase = volume.status.phase.as_ref();
         let facts = ClaimFacts::ReleasedByEarlier {
@@ -71,21 +71,22 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             )
         };
         let name = volume.name();
-        Finding::from(facts)
+        let finding = Finding::from(facts)
             .with(
                 Remedy::new(
-                    format!("clear only the uid of the claimRef of `{name}`, which reserves it for this claim"),
+                    format!("{first}clear only the uid of the claimRef of `{name}`, which reserves it for this claim"),
                     "this claim gets the data of the earlier one",
                 )
                 .patching(patch(json!({"uid": null, "resourceVersion": null}))),
             )
             .with(
                 Remedy::new(
-                    format!("clear the whole claimRef of `{name}`"),
+                    format!("{first}clear the whole claimRef of `{name}`"),
                     "whichever claim fits first takes it, and gets the data of the earlier one",
                 )
                 .patching(patch(json!(null))),
-            )
+            );
+        std::iter::once(finding).chain(risk).collect()
     }
 
     /// Volumes whose claimRef lacks a part, and was surely meant for this claim.
@@ -107,30 +108,35 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
 /// The volumes whose claimRef lacks namespace or name, and was surely meant for
 /// this claim: it has the claim's uid; or it lacks the namespace alone, and no
 /// other namespace has a claim of this name.
-pub(in crate::diagnosis) fn incomplete_for<'a, V: DiagnosticView + ?Sized>(
+fn incomplete_for<'a, V: DiagnosticView + ?Sized>(
     survey: &crate::diagnosis::Survey<'a, V>,
     key: &ClaimKey,
     uid: &str,
 ) -> Vec<&'a PersistentVolume> {
-    let of_name = survey.census.claimed_by("", &key.name);
-    let of_namespace = survey.census.claimed_by(&key.namespace, "");
-    let nameless = survey.census.claimed_by("", "");
+    if key.namespace.is_empty() || key.name.is_empty() {
+        return Vec::new();
+    }
+    let of_uid = survey.census.incomplete_of(uid).iter();
     let is_alone = survey.claims_named(&key.name).len() <= 1;
-    let is_complete = key.namespace.is_empty() || key.name.is_empty();
-    let volumes = of_name.iter().chain(of_namespace).chain(nameless);
-    let mut volumes: Vec<_> = volumes.copied().collect();
-    volumes.retain(|volume| {
-        let Some(reference) = volume.claim_ref() else {
-            return false;
-        };
-        let has_uid = !reference.uid().is_empty();
-        !is_complete
-            && match has_uid {
-                true => reference.uid() == uid,
-                false => is_alone && reference.name() == key.name,
-            }
-    });
-    volumes
+    let of_name = is_alone.then(|| survey.census.claimed_by("", &key.name).iter());
+    let has_uid = |volume: &PersistentVolume| {
+        let reference = volume.claim_ref();
+        reference.is_some_and(|reference| !reference.uid().is_empty())
+    };
+    let of_name = of_name.into_iter().flatten();
+    let of_name = of_name.filter(|volume| !has_uid(volume));
+    of_uid.chain(of_name).copied().collect()
+}
+
+/// The claim that a claimRef without a uid was surely meant for.
+pub(in crate::diagnosis) fn meant_by<'s, V: DiagnosticView + ?Sized>(
+    survey: &'s crate::diagnosis::Survey<'_, V>,
+    reference: &ClaimKey,
+) -> Option<&'s ClaimKey> {
+    match survey.claims_named(&reference.name) {
+        [only] if reference.namespace.is_empty() && !reference.name.is_empty() => Some(only),
+        _ => None,
+    }
 }
 
 /// Completing a claimRef.

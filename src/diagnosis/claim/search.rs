@@ -2,12 +2,11 @@
 
 use serde_json::json;
 
-use super::{Examination, is_tiny};
+use super::Examination;
 use crate::diagnosis::census::NEAREST;
-use crate::diagnosis::parts::{Counted, Miss};
+use crate::diagnosis::parts::{Counted, Miss, Slip, is_tiny};
 use crate::diagnosis::{ClaimFacts, Finding, Kind, ObjectName, Patch, Remedy, VolumeFacts};
 use crate::matching::{FindOptions, MatchReport, Refusal, Summary, VolumeReport};
-use crate::quantity::Quantity;
 use crate::view::DiagnosticView;
 
 impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
@@ -85,7 +84,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         let [Refusal::TooSmall { has, asked }] = miss.refusals.as_slice() else {
             return None;
         };
-        if !is_decimal_of(has, asked) {
+        if Slip::of(miss) != Some(Slip::DecimalAgainstBinary) {
             return None;
         }
         let volume = miss.volume;
@@ -115,40 +114,5 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 .with(remedy.patching(patch))
                 .with(again),
         )
-    }
-}
-
-/// Whether the smaller amount is the larger one with a decimal unit in place of
-/// a binary one: 5G and 5Gi, 1500M and 1500Mi.
-fn is_decimal_of(smaller: &Quantity, larger: &Quantity) -> bool {
-    // Products of 63 and 60 bits stay inside.
-    let (smaller, larger) = (i128::from(smaller.value()), i128::from(larger.value()));
-    let units = (1..=6_u32).map(|power| (1000_i128.pow(power), 1024_i128.pow(power)));
-    smaller > 0
-        && units
-            .filter(|(decimal, _)| smaller >= *decimal)
-            .any(|(decimal, binary)| {
-                smaller.saturating_mul(binary) == larger.saturating_mul(decimal)
-            })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_same_number_of_the_next_unit_is_decimal_against_binary() {
-        let is = |smaller: &str, larger: &str| {
-            is_decimal_of(&smaller.parse().unwrap(), &larger.parse().unwrap())
-        };
-        assert!(is("5G", "5Gi"));
-        assert!(is("1500M", "1500Mi"));
-        assert!(is("5000M", "5000Mi"));
-        assert!(is("1.5T", "1.5Ti"));
-        assert!(!is("5G", "6Gi"));
-        assert!(!is("5Gi", "5Gi"));
-        assert!(!is("1000", "1024k"));
-        assert!(!is("0", "0"));
-        assert!(!is("1e40", "2e40"));
     }
 }

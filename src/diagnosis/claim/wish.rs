@@ -5,7 +5,7 @@ use serde_json::json;
 use super::Examination;
 use crate::api::{ClaimKey, PersistentVolume};
 use crate::diagnosis::parts::Rule;
-use crate::diagnosis::{ClaimFacts, Finding, Kind, ObjectName, Patch, Remedy, volume};
+use crate::diagnosis::{ClaimFacts, Finding, Kind, ObjectName, Patch, Remedy};
 use crate::matching::{
     Refusal, check_access_modes, check_attributes_class, check_class, check_not_being_deleted,
     check_volume_mode, volume_satisfies_claim,
@@ -48,8 +48,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         }
         let mut findings = Vec::new();
         if ClaimKey::referred(reference) == ClaimKey::of(self.claim) {
-            findings.push(self.leftover(&volume));
-            findings.extend(volume::data_at_risk(self.survey, &volume));
+            findings.extend(self.leftover(&volume));
         } else if reference.namespace().is_empty() || reference.name().is_empty() {
             findings.extend(self.incomplete());
         }

@@ -1,7 +1,9 @@
 //! Volumes that no node can reach.
 
 use super::Examination;
-use crate::api::{NodeSelector, NodeSelectorOperator};
+use crate::api::{
+    NodeSelector, NodeSelectorOperator, PersistentVolumeReclaimPolicy as Policy, VolumePhase,
+};
 use crate::diagnosis::{Finding, Remedy, VolumeFacts};
 use crate::selector::CompiledNodeSelector;
 use crate::view::DiagnosticView;
@@ -46,10 +48,41 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             nodes: nodes.len(),
             example: example.unwrap_or_default(),
         };
-        let mut findings = vec![Finding::from(facts).with(again())];
+        let mut keys: Vec<_> = asked(required).map(|(key, _)| key).collect();
+        keys.dedup();
+        let own = keys.iter().find(|key| !is_of_cluster(key));
+        let label = own.map(|key| {
+            Remedy::new(
+                format!("if the nodes lack label `{key}` by mistake, set it"),
+                "pods and other volumes go by the label as well",
+            )
+        });
+        let finding = Finding::from(facts).with(self.again("an affinity that some node satisfies"));
+        let mut findings = vec![finding.with_all(label)];
         findings.extend(self.node_name(required));
         findings.extend(self.old_label(required));
         findings
+    }
+
+    /// An affinity cannot be changed: the object is to be made anew, and its data
+    /// is not to go with it.
+    fn again(&self, right: &str) -> Remedy {
+        let policy = self.volume.spec.persistent_volume_reclaim_policy.as_ref();
+        let first = match policy {
+            Some(Policy::Retain) | None => "",
+            Some(_) => "set the policy to Retain, then ",
+        };
+        let is_bound = self.is_phase(&VolumePhase::Bound);
+        Remedy::new(
+            format!("{first}delete the volume's object and create it again with {right}"),
+            match is_bound {
+                true => {
+                    "with policy Retain the data stays in the backend; the object goes only after \
+                     its claim, which is to be created again too"
+                }
+                false => "with policy Retain the data stays in the backend",
+            },
+        )
     }
 
     /// A value that is the name of a node, whose label is another.
@@ -69,11 +102,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 Some(has) => format!("the value `{has}`"),
                 None => "an affinity that holds".to_owned(),
             };
-            Some(Finding::from(facts).with(Remedy::new(
-                format!("delete the volume's object and create it again with {right}"),
-                "with policy Retain the data stays; while the volume is bound, its object goes \
-                 only after its claim",
-            )))
+            Some(Finding::from(facts).with(self.again(&right)))
         })
     }
 
@@ -90,9 +119,18 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 new: new.to_owned(),
                 nodes,
             };
-            Some(Finding::from(facts).with(again()))
+            Some(Finding::from(facts).with(self.again(&format!("label `{new}`"))))
         })
     }
+}
+
+/// Whether a label is the cluster's own, which nobody should set by hand: the
+/// node or the cloud provider would set it back.
+fn is_of_cluster(label: &str) -> bool {
+    let domain = label.split('/').next().unwrap_or_default();
+    ["kubernetes.io", "k8s.io"]
+        .iter()
+        .any(|own| domain == *own || domain.ends_with(&format!(".{own}")))
 }
 
 /// The labels and values that the affinity asks for.
@@ -107,12 +145,4 @@ fn asked(required: &NodeSelector) -> impl Iterator<Item = (&str, &str)> {
             values.map(move |value| (key, value.as_str()))
         });
     listing.take(VALUES)
-}
-
-fn again() -> Remedy {
-    Remedy::new(
-        "label the nodes, or delete the volume's object and create it again with an affinity that \
-         holds",
-        "with policy Retain the data stays; a bound claim is lost until the volume is back",
-    )
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::Examination;
 use crate::api::{ClaimKey, ObjectReference, PersistentVolumeClaim, VolumePhase};
 use crate::controller::{ClaimEvidence, sync_volume};
-use crate::diagnosis::claim::{complete, incomplete_for};
+use crate::diagnosis::claim::{complete, meant_by};
 use crate::diagnosis::words::Name;
 use crate::diagnosis::{Code, Finding, Reclaim, Remedy, VolumeFacts};
 use crate::plan::{EventReason, Plan, Step, Verdict, Write};
@@ -67,9 +67,27 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             }
             .into()
         } else {
-            let similar = self.survey.similar_claims(&key);
+            let elsewhere = self.survey.elsewhere(&key);
+            let mut similar: Vec<_> = elsewhere
+                .iter()
+                .map(|namespace| ClaimKey::new(namespace.as_str(), key.name.as_str()).to_string())
+                .collect();
+            for other in self.survey.similar_claims(&key) {
+                if !similar.contains(&other) {
+                    similar.push(other);
+                }
+            }
+            let is_free = |namespace: &str| {
+                let claim = self.survey.view.claim(namespace, &key.name);
+                claim.is_some_and(|claim| !claim.is_bind_completed())
+            };
+            let meant = match elsewhere.as_slice() {
+                [namespace] if is_free(namespace) => Some(self.reserve_in(namespace, &key)),
+                _ => None,
+            };
             let claim = key.clone();
             Finding::from(VolumeFacts::ReservedForNobody { claim, similar })
+                .with_all(meant)
                 .with(Remedy::new(
                     format!("create claim `{key}`"),
                     "it gets the volume, if size and modes fit",
@@ -88,6 +106,19 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             .collect()
     }
 
+    /// The claim that was meant may be that of another namespace.
+    fn reserve_in(&self, namespace: &str, key: &ClaimKey) -> Remedy {
+        let patch = self.patch(json!({"spec": {"claimRef": {"namespace": namespace}}}));
+        let remedy = Remedy::new(
+            format!(
+                "if claim `{namespace}/{}` was meant, correct the namespace",
+                key.name
+            ),
+            "no other claim can take the volume then",
+        );
+        remedy.patching(patch)
+    }
+
     fn reserved_for(&self, key: ClaimKey, claim: &PersistentVolumeClaim) -> Finding {
         let main = self.survey.claim_main(claim);
         VolumeFacts::Reserved {
@@ -98,13 +129,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     }
 
     fn incomplete(&self, reference: ClaimKey) -> Finding {
-        let named = self.survey.claims_named(&reference.name);
-        let meant = named.iter().find(|claim| {
-            let volumes = incomplete_for(self.survey, claim, "");
-            volumes
-                .iter()
-                .any(|volume| volume.name() == self.volume.name())
-        });
+        let meant = meant_by(self.survey, &reference);
         let facts = VolumeFacts::ReservationIncomplete {
             reference,
             meant: meant.cloned(),
@@ -246,20 +271,28 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
 
     fn failed(&self, retry: Reclaim) -> Finding {
         let message = self.volume.status.message.clone().unwrap_or_default();
-        let can_stop = !matches!(retry, Reclaim::Kept | Reclaim::LeftExternally(_));
-        let facts = VolumeFacts::Failed { message, retry };
         let delete = Remedy::new(
             "delete the volume in the backend, then its object",
             "its data is gone",
         );
-        let finding = Finding::from(facts).with(delete);
-        match can_stop {
-            true => finding.with(Remedy::new(
-                "set the policy to Retain, so that nothing is tried again",
-                "the volume stays Failed, with its data, until somebody deletes it",
-            )),
-            false => finding,
+        if retry == Reclaim::Kept {
+            let clear = Remedy::new(
+                "clear the claimRef",
+                "whichever claim fits first takes the volume, and gets its data",
+            );
+            let clear = clear.patching(self.patch(json!({"spec": {"claimRef": null}})));
+            let facts = VolumeFacts::FailedKept { message };
+            return Finding::from(facts).with(clear).with(delete);
         }
+        let facts = VolumeFacts::Failed { message, retry };
+        let patch = json!({"spec": {"persistentVolumeReclaimPolicy": "Retain"}});
+        let retain = Remedy::new(
+            "set the policy to Retain, so that nothing is tried again",
+            "the volume stays Failed, with its data, until somebody clears its claimRef or \
+             deletes it",
+        );
+        let retain = retain.patching(self.patch(patch));
+        Finding::from(facts).with(retain).with(delete)
     }
 
     pub(super) fn data_at_risk(&self) -> Option<Finding> {

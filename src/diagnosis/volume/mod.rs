@@ -4,12 +4,13 @@ mod affinity;
 mod held;
 mod reclaim;
 mod terminating;
+mod zone;
 
 use serde_json::json;
 
-use super::{
-    Diagnosis, Finding, Kind, ObjectName, Patch, Reclaim, Remedy, Survey, VolumeFacts, claim,
-};
+use super::parts::is_tiny;
+use super::words::meant_mode;
+use super::{Diagnosis, Finding, Kind, ObjectName, Patch, Reclaim, Remedy, Survey, VolumeFacts};
 use crate::api::{PersistentVolume, PersistentVolumeReclaimPolicy as Policy, VolumePhase};
 use crate::view::DiagnosticView;
 
@@ -19,8 +20,10 @@ pub(super) fn diagnose<V: DiagnosticView + ?Sized>(
 ) -> Diagnosis {
     let examination = Examination { survey, volume };
     let mut findings: Vec<_> = examination.terminating().into_iter().collect();
+    findings.extend(examination.access_mode_unknown());
     findings.extend(examination.unreachable());
     findings.extend(examination.held());
+    findings.extend(examination.zone_elsewhere());
     findings.extend(examination.at_release());
     findings.extend(examination.recycle_deprecated());
     findings.extend(examination.unit_missing());
@@ -45,6 +48,14 @@ pub(super) fn data_at_risk<V: DiagnosticView + ?Sized>(
     volume: &PersistentVolume,
 ) -> Option<Finding> {
     Examination { survey, volume }.data_at_risk()
+}
+
+/// How a remedy begins that takes over a volume whose data is at risk.
+pub(super) fn before(risk: Option<&Finding>) -> &'static str {
+    match risk {
+        Some(_) => "set its policy to Retain first, or it is deleted meanwhile; then ",
+        None => "",
+    }
 }
 
 /// A volume that is being looked into.
@@ -81,9 +92,22 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         Some(Finding::from(facts).with(remedy.patching(self.patch(patch))))
     }
 
+    fn access_mode_unknown(&self) -> Option<Finding> {
+        let modes = self.volume.access_modes();
+        let (mode, meant) = modes.iter().find_map(meant_mode)?;
+        let facts = VolumeFacts::AccessModeUnknown {
+            mode: mode.to_owned(),
+            meant: meant.clone(),
+        };
+        Some(Finding::from(facts).with(Remedy::new(
+            format!("write `{meant}`"),
+            "the API server refuses the volume until then",
+        )))
+    }
+
     fn unit_missing(&self) -> Option<Finding> {
         let has = self.volume.storage();
-        claim::is_tiny(has).then(|| {
+        is_tiny(has).then(|| {
             let facts = VolumeFacts::UnitMissing {
                 volume: self.volume.name().to_owned(),
                 has: has.clone(),

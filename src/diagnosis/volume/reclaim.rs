@@ -14,6 +14,9 @@ use crate::plan::{Operation, Plan, Step};
 use crate::provisioner::{self, check_deletable};
 use crate::view::{ClusterView, DiagnosticView, Held};
 
+/// The in-tree plugin for directories of nodes.
+const HOST_PATH_PLUGIN: &str = "kubernetes.io/host-path";
+
 impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     /// What happens to the volume when its claim is deleted: a note to one that
     /// was not released yet.
@@ -69,7 +72,10 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             return Reclaim::Fails(message);
         }
         match plan.verdict {
-            Next::Delete(next) => Reclaim::DeletedBy(next.plugin().to_owned()),
+            Next::Delete(next) => match host_path_refusal(next.plugin(), &released) {
+                Some(message) => Reclaim::Fails(message),
+                None => Reclaim::DeletedBy(next.plugin().to_owned()),
+            },
             Next::Recycle(next) => Reclaim::RecycledBy(next.plugin().to_owned()),
             _ => self.left_to_provisioner(),
         }
@@ -131,6 +137,29 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         let mut names = names.filter(|name| !name.is_empty());
         names.next().unwrap_or_default().to_owned()
     }
+}
+
+/// What the host-path plugin answers for a directory that it does not delete:
+/// it is for tests, and its backend removes only what is below `/tmp`.
+///
+/// Follows `hostPathDeleter.Delete` of Kubernetes 1.36.
+fn host_path_refusal(plugin: &str, volume: &PersistentVolume) -> Option<String> {
+    const SCRATCH: &str = "/tmp/";
+    if plugin != HOST_PATH_PLUGIN {
+        return None;
+    }
+    let source = volume.spec.unknown.get("hostPath")?;
+    let path = source.get("path").and_then(serde_json::Value::as_str);
+    let path = path.unwrap_or_default();
+    // The expression is not anchored, and `.` is no line feed.
+    let mut places = path.match_indices(SCRATCH);
+    let is_scratch = places.any(|(place, _)| {
+        let below = path.get(place.saturating_add(SCRATCH.len())..);
+        below.is_some_and(|below| !below.is_empty() && !below.starts_with('\n'))
+    });
+    (!is_scratch).then(|| {
+        format!("host_path deleter only supports {SCRATCH}.+ but received provided {path}")
+    })
 }
 
 /// What an event says of a failure.

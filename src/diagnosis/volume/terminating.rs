@@ -82,6 +82,13 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 (who, false)
             }
             names::PV_CONTROLLER_FINALIZER => match self.reclaim() {
+                Reclaim::Fails(message) => (
+                    format!(
+                        "is removed by nobody, as deleting the volume fails: {}",
+                        Cut(&message)
+                    ),
+                    true,
+                ),
                 Reclaim::DeletedBy(plugin) => (
                     format!(
                         "is removed when plugin {} has deleted the volume",
@@ -141,9 +148,19 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 format!("is removed by nobody: for external provisioner {name}, {refusal}"),
                 true,
             ),
-            _ if self.has_no_driver(&driver) => (
-                format!("is removed by nobody, as there is no CSIDriver {name}"),
+            _ if self.has_no_driver(&driver) && self.is_on_no_node(&driver) => (
+                format!(
+                    "is removed by nobody, as there is no CSIDriver {name}, and no node has the \
+                     driver"
+                ),
                 true,
+            ),
+            _ if self.has_no_driver(&driver) => (
+                format!(
+                    "is removed when external provisioner {name} has deleted the volume; there is \
+                     no CSIDriver of that name, so see whether it runs"
+                ),
+                false,
             ),
             _ => (
                 format!("is removed when external provisioner {name} has deleted the volume"),
@@ -157,6 +174,17 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         let reference = self.volume.claim_ref();
         !self.is_phase(&VolumePhase::Failed)
             && reference.is_some_and(|reference| !reference.uid().is_empty())
+    }
+
+    /// A driver may do without a CSIDriver; one that is on no node is not there.
+    fn is_on_no_node(&self, driver: &str) -> bool {
+        let mut is_there = false;
+        self.survey.view.visit_csi_nodes(&mut |csi_node| {
+            let mut drivers = csi_node.spec.drivers.iter().flatten();
+            is_there = drivers.any(|on_node| on_node.name.as_deref() == Some(driver));
+            !is_there
+        });
+        self.survey.known.csi_nodes && !is_there
     }
 
     fn has_no_driver(&self, driver: &str) -> bool {

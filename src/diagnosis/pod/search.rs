@@ -1,0 +1,211 @@
+//! What each node says of a pod's claims.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::not_known;
+use crate::api::{ClaimKey, Node, PersistentVolumeClaim, Pod, names};
+use crate::diagnosis::parts::Counted;
+use crate::diagnosis::words::NAMED;
+use crate::diagnosis::zone::ZoneLabels;
+use crate::diagnosis::{Finding, PodFacts, Survey};
+use crate::scheduling::{PodClaims, PodSearch, UnfitReason};
+use crate::selector::{CompiledNodeSelector, Labels as _};
+use crate::view::DiagnosticView;
+
+/// What the scheduler says of a node that the pod itself does not want.
+const NOT_WANTED: &str = "node(s) didn't match Pod's node affinity/selector";
+/// What the scheduler says of a node in another zone than a volume's labels
+/// say: its plugin `VolumeZone`.
+const OTHER_ZONE: &str = "node(s) had no available volume zone";
+/// Of so many unfit nodes the obstacles are told.
+const EXPLAINED: usize = 16;
+
+/// What each node says, folded into counts.
+pub(super) fn searched<V: DiagnosticView + ?Sized>(
+    survey: &Survey<'_, V>,
+    pod: &Pod,
+    claims: &PodClaims,
+) -> Finding {
+    if !survey.known.volumes {
+        let mut names = claims.bound.iter().map(|claim| claim.volume_name());
+        if let Some(name) = names.find(|name| survey.view.volume(name).is_none()) {
+            return not_known("volumes", name);
+        }
+    }
+    if !survey.known.nodes || survey.nodes.is_empty() {
+        let delayed = claims.delayed.iter().chain(&claims.bound);
+        let claims = delayed.map(|claim| ClaimKey::of(claim)).collect();
+        return PodFacts::NodesNotKnown { claims }.into();
+    }
+    let wishes = Wishes::of(pod);
+    let (wanted, others): (Vec<_>, Vec<_>) =
+        survey.nodes.iter().partition(|node| wishes.accept(node));
+    let zones = ZonesOfClaims::of(survey, claims);
+    let (elsewhere, wanted): (Vec<_>, Vec<_>) = wanted
+        .into_iter()
+        .partition(|node| zones.conflict(node).is_some());
+    let search = PodSearch::new(claims, survey.view, survey.config.attributes_classes);
+    let mut reasons: BTreeMap<UnfitReason, usize> = BTreeMap::new();
+    let (mut fitting, mut unfit) = (Vec::new(), Vec::new());
+    for (node, found) in wanted.iter().zip(search.on_nodes(wanted.iter().copied())) {
+        match found {
+            Ok(volumes) if volumes.fits() => fitting.push(node.name()),
+            Ok(volumes) => {
+                unfit.push(*node);
+                for reason in volumes.reasons() {
+                    let count = reasons.entry(reason).or_default();
+                    *count = count.saturating_add(1);
+                }
+            }
+            Err(error) => {
+                let message = error.to_string();
+                return PodFacts::SearchFails { message }.into();
+            }
+        }
+    }
+    let mut counts: Vec<_> = reasons
+        .into_iter()
+        .map(|(reason, count)| Counted {
+            code: reason.code(),
+            count,
+            text: reason.text().to_owned(),
+        })
+        .collect();
+    for (code, nodes, text) in [
+        ("volume-zone", &elsewhere, OTHER_ZONE),
+        ("node-selector", &others, NOT_WANTED),
+    ] {
+        if !nodes.is_empty() {
+            counts.push(Counted {
+                code,
+                count: nodes.len(),
+                text: text.to_owned(),
+            });
+        }
+    }
+    if let Some(waits) = waits_for_volumes(claims, &fitting) {
+        return waits;
+    }
+    let nodes = survey.nodes.len();
+    if let Some(first) = fitting.first() {
+        return PodFacts::SomeNodesFit {
+            nodes,
+            fitting: fitting.len(),
+            example: (*first).to_owned(),
+            reasons: counts,
+        }
+        .into();
+    }
+    let is_room_missing = counts
+        .iter()
+        .any(|reason| reason.code == UnfitReason::NotEnoughSpace.code());
+    if is_room_missing && !survey.known.csi_storage_capacities {
+        return not_known("CSIStorageCapacities", "");
+    }
+    let is_volume_missing = counts
+        .iter()
+        .any(|reason| reason.code == UnfitReason::NoVolume.code());
+    if is_volume_missing && !survey.known.volumes {
+        return not_known("volumes", "");
+    }
+    let mut obstacles = obstacles(&search, &unfit);
+    if let Some(conflict) = elsewhere.first().and_then(|node| zones.conflict(node)) {
+        obstacles.push(conflict);
+    }
+    PodFacts::NoNodeFits {
+        nodes,
+        reasons: counts,
+        obstacles,
+    }
+    .into()
+}
+
+/// The scheduler has chosen a node that fits, and waits for what is to be made
+/// there.
+fn waits_for_volumes(claims: &PodClaims, fitting: &[&str]) -> Option<Finding> {
+    let selected = |claim: &Arc<PersistentVolumeClaim>| {
+        let node = claim.metadata.annotation(names::SELECTED_NODE)?.to_owned();
+        fitting
+            .contains(&node.as_str())
+            .then_some((node, ClaimKey::of(claim)))
+    };
+    let selected: Vec<_> = claims.delayed.iter().filter_map(selected).collect();
+    let (node, _) = selected.first()?.clone();
+    let claims = selected.into_iter().map(|(_, claim)| claim).collect();
+    Some(PodFacts::WaitsForVolumes { node, claims }.into())
+}
+
+/// What stands in the way, each thing once.
+fn obstacles<V: DiagnosticView + ?Sized>(
+    search: &PodSearch<'_, V>,
+    unfit: &[&Node],
+) -> Vec<String> {
+    let mut obstacles = Vec::new();
+    for node in unfit.iter().take(EXPLAINED) {
+        for obstacle in search.explain(node) {
+            let text = format!("node `{}`: {obstacle}", node.name());
+            if !obstacles.contains(&text) && obstacles.len() < NAMED {
+                obstacles.push(text);
+            }
+        }
+    }
+    obstacles
+}
+
+/// What the pod itself asks of a node.
+struct Wishes<'p> {
+    pod: &'p Pod,
+    affinity: Option<CompiledNodeSelector>,
+}
+
+impl<'p> Wishes<'p> {
+    fn of(pod: &'p Pod) -> Self {
+        let affinity = pod.spec.affinity.as_ref();
+        let required = affinity
+            .and_then(|affinity| affinity.node_affinity.as_ref())
+            .and_then(|node| {
+                let required = &node.required_during_scheduling_ignored_during_execution;
+                required.as_ref()
+            });
+        Wishes {
+            pod,
+            affinity: required.map(CompiledNodeSelector::compile),
+        }
+    }
+
+    fn accept(&self, node: &Node) -> bool {
+        let labels = node.metadata.labels();
+        let mut asked = self.pod.spec.node_selector.iter().flatten();
+        asked.all(|(key, value)| labels.label(key) == Some(value))
+            && self
+                .affinity
+                .as_ref()
+                .is_none_or(|required| required.matches(labels, Some(node.name())) == Ok(true))
+    }
+}
+
+/// The zones and regions that the labels of bound volumes tie their pod to.
+struct ZonesOfClaims(Vec<(ClaimKey, String, ZoneLabels)>);
+
+impl ZonesOfClaims {
+    fn of<V: DiagnosticView + ?Sized>(survey: &Survey<'_, V>, claims: &PodClaims) -> Self {
+        let zones = claims.bound.iter().filter_map(|claim| {
+            let volume = survey.view.volume(claim.volume_name())?;
+            let labels = ZoneLabels::of(&volume);
+            (!labels.is_empty()).then(|| (ClaimKey::of(claim), volume.name().to_owned(), labels))
+        });
+        ZonesOfClaims(zones.collect())
+    }
+
+    /// Why the scheduler refuses a node for its zone or region.
+    fn conflict(&self, node: &Node) -> Option<String> {
+        self.0.iter().find_map(|(claim, volume, labels)| {
+            let conflict = labels.conflict(node)?;
+            Some(format!(
+                "node `{}`: claim {claim} is bound to volume `{volume}`, {conflict}",
+                node.name()
+            ))
+        })
+    }
+}
