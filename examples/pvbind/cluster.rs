@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use pvbind::api::{
-    Object, ObjectMeta, PersistentVolume, PersistentVolumeClaim, Pod, PodStatus, VolumePhase,
+    ClaimKey, Object, ObjectMeta, PersistentVolume, PersistentVolumeClaim, Pod, PodStatus,
+    VolumePhase,
 };
 use pvbind::controller::{Config, sync_volume};
-use pvbind::diagnosis::Known;
+use pvbind::diagnosis::{Known, Survey};
 use pvbind::plan::{Step, Write};
 use pvbind::view::{ClusterView as _, Snapshot};
-use serde_json::Value;
 
+use crate::events::Events;
 use crate::input::read_file;
 
 #[derive(Default)]
@@ -22,8 +23,8 @@ pub struct Cluster {
     pub without_status: usize,
     /// Kinds that say nothing about claims, and how many objects of each.
     pub skipped: BTreeMap<String, usize>,
-    /// What was recorded about an object, by its kind, namespace and name.
-    events: BTreeMap<(String, String, String), Vec<String>>,
+    /// What was recorded about objects.
+    pub events: Events,
     seen: BTreeSet<(String, String, String)>,
 }
 
@@ -56,20 +57,37 @@ impl Cluster {
                     .map_err(|error| format!("{place}: {error}"))?;
             }
         }
-        cluster.admit();
-        cluster.create(config);
-        let has = |kind: &str| is_complete || cluster.seen.iter().any(|(seen, ..)| seen == kind);
+        Ok(cluster.admitted(is_complete, config))
+    }
+
+    /// What becomes of the objects that are just created, and what is known when
+    /// all have been taken in.
+    pub fn admitted(mut self, is_complete: bool, config: &Config) -> Cluster {
+        self.admit();
+        self.create(config);
+        let has = |kind: &str| is_complete || self.seen.iter().any(|(seen, ..)| seen == kind);
         let mut known = Known::default();
         known.volumes = has("PersistentVolume");
-        known.claims = is_complete || has("PersistentVolumeClaim") && !cluster.is_one_namespace();
+        known.claims = is_complete || has("PersistentVolumeClaim") && !self.is_one_namespace();
         known.classes = has("StorageClass");
         known.nodes = has("Node");
         known.pods = has("Pod");
         known.csi_drivers = has("CSIDriver");
         known.csi_nodes = has("CSINode");
         known.csi_storage_capacities = has("CSIStorageCapacity");
-        cluster.known = known;
-        Ok(cluster)
+        self.known = known;
+        self
+    }
+
+    /// The cluster looked over, with what provisioners said last.
+    pub fn survey<'c>(&'c self, config: &'c Config) -> Survey<'c, Snapshot> {
+        let mut survey = Survey::knowing(config, &self.snapshot, self.known);
+        for claim in self.snapshot.claims() {
+            if let Some(said) = self.events.provisioner_said(claim) {
+                survey = survey.hearing(ClaimKey::of(claim), said);
+            }
+        }
+        survey
     }
 
     /// Whether the claims seem to be those of one namespace only, beside volumes
@@ -118,7 +136,8 @@ impl Cluster {
             if let Object::Other(event) = &object
                 && kind == "Event"
             {
-                self.add_event(event);
+                self.events.add(event);
+                return Ok(());
             }
             *self.skipped.entry(kind).or_default() += 1;
             return Ok(());
@@ -183,26 +202,6 @@ impl Cluster {
                 self.snapshot.apply(written);
             }
         }
-    }
-
-    fn add_event(&mut self, event: &Value) {
-        let text = |path: &str| {
-            let value = event.pointer(path).and_then(Value::as_str);
-            value.unwrap_or_default().to_owned()
-        };
-        let object = |field: &str| text(&format!("/involvedObject/{field}"));
-        let key = (object("kind"), object("namespace"), object("name"));
-        let told = format!("{}: {}", text("/reason"), text("/message"));
-        let events = self.events.entry(key).or_default();
-        if !events.contains(&told) && events.len() < 20 {
-            events.push(told);
-        }
-    }
-
-    /// What the cluster itself said about an object.
-    pub fn events_of(&self, kind: &str, namespace: &str, name: &str) -> &[String] {
-        let key = (kind.to_owned(), namespace.to_owned(), name.to_owned());
-        self.events.get(&key).map(Vec::as_slice).unwrap_or_default()
     }
 
     pub fn claim(&self, key: &str) -> Result<&PersistentVolumeClaim, String> {

@@ -2,7 +2,7 @@
 //! is wrong with it, and what can be done.
 //!
 //! ```text
-//! kubectl get pv,pvc,sc,nodes,pods,csidrivers,csistoragecapacities -A -o json | cargo run --example pvbind -- -
+//! kubectl get pv,pvc,sc,nodes,pods,csidrivers,csinodes,csistoragecapacities,events -A -o json | cargo run --example pvbind -- -
 //! cargo run --example pvbind -- examples/clusters/pending.json
 //! cargo run --example pvbind -- examples/clusters/released.json claim default/shared-data
 //! cargo run --example pvbind -- claim.yaml volumes.yaml -o json
@@ -16,6 +16,8 @@
 )]
 
 mod cluster;
+mod document;
+mod events;
 mod input;
 mod search;
 
@@ -92,7 +94,7 @@ fn run(mut arguments: Arguments) -> Result<(String, bool), String> {
     };
     let config = Config::kube_controller_manager();
     let cluster = Cluster::read(&arguments.files, arguments.complete, &config)?;
-    let survey = Survey::knowing(&config, &cluster.snapshot, cluster.known);
+    let survey = cluster.survey(&config);
     match subject {
         Subject::Everything => {
             let view = survey.view();
@@ -173,12 +175,12 @@ fn one(
     }
     let kind = json!(object.kind);
     let kind = kind.as_str().unwrap_or_default();
-    let events = cluster.events_of(kind, &object.namespace, &object.name);
+    let events = cluster.events.of(kind, &object.namespace, &object.name);
     if !events.is_empty() {
         text.push_str("\nRecorded events:\n");
     }
     for event in events {
-        text.push_str(&format!("  {}\n", printable(event)));
+        text.push_str(&format!("  {}\n", printable(&event)));
     }
     if is_claim {
         text.push('\n');
@@ -221,19 +223,7 @@ fn document(diagnosis: &Value, cluster: &Cluster) -> String {
     let mut document = diagnosis.clone();
     document["withoutStatus"] = json!(cluster.without_status);
     document["skipped"] = json!(cluster.skipped);
-    let mut text = String::new();
-    for c in format!("{document:#}").chars() {
-        // Outside of strings there is none of these.
-        let is_control = c.is_control() && c != '\n';
-        if is_control
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-        {
-            text.push_str(&format!("\\u{:04x}", u32::from(c)));
-        } else {
-            text.push(c);
-        }
-    }
-    text + "\n"
+    document::escaped(&document)
 }
 
 fn style(arguments: &Arguments) -> TextStyle {

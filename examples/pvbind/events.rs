@@ -1,0 +1,112 @@
+//! What the cluster itself said about its objects: Events, of core/v1 and of
+//! events.k8s.io/v1.
+
+use std::collections::BTreeMap;
+
+use pvbind::api::{PersistentVolumeClaim, Timestamp};
+use pvbind::provisioner::ProvisionError;
+use serde_json::Value;
+
+/// So many events of an object are told, the newest.
+const TOLD: usize = 20;
+/// What the controller says of provisioning is what is diagnosed anyway.
+const CONTROLLER: &str = "persistentvolume-controller";
+
+#[derive(Default)]
+pub struct Events(BTreeMap<Key, Vec<Event>>);
+
+/// Kind, namespace and name.
+type Key = (String, String, String);
+
+struct Event {
+    uid: String,
+    reason: String,
+    message: String,
+    by: String,
+    /// When it was seen last.
+    at: Option<i128>,
+}
+
+impl Events {
+    pub fn add(&mut self, event: &Value) {
+        let text = |paths: &[&str]| {
+            let values = paths
+                .iter()
+                .filter_map(|path| event.pointer(path)?.as_str());
+            let mut values = values.filter(|value| !value.is_empty());
+            values.next().unwrap_or_default().to_owned()
+        };
+        let object = |field: &str| {
+            text(&[
+                &format!("/involvedObject/{field}"),
+                &format!("/regarding/{field}"),
+            ])
+        };
+        let at = text(&[
+            "/series/lastObservedTime",
+            "/lastTimestamp",
+            "/deprecatedLastTimestamp",
+            "/eventTime",
+            "/firstTimestamp",
+            "/metadata/creationTimestamp",
+        ]);
+        let key = (object("kind"), object("namespace"), object("name"));
+        self.0.entry(key).or_default().push(Event {
+            uid: object("uid"),
+            reason: text(&["/reason"]),
+            message: text(&["/message", "/note"]),
+            by: text(&[
+                "/reportingComponent",
+                "/reportingController",
+                "/source/component",
+                "/deprecatedSource/component",
+            ]),
+            at: Timestamp::from(at.as_str()).unix_nanos(),
+        });
+    }
+
+    /// What was said about an object, the newest last.
+    pub fn of(&self, kind: &str, namespace: &str, name: &str) -> Vec<String> {
+        let mut told: Vec<String> = Vec::new();
+        for event in self.sorted(kind, namespace, name).into_iter().rev() {
+            let line = format!("{}: {}", event.reason, event.message);
+            if !told.contains(&line) {
+                told.push(line);
+            }
+            if told.len() >= TOLD {
+                break;
+            }
+        }
+        told.reverse();
+        told
+    }
+
+    /// What its provisioner said last of this very claim, if that is a failure.
+    pub fn provisioner_said(&self, claim: &PersistentVolumeClaim) -> Option<ProvisionError> {
+        let metadata = &claim.metadata;
+        let events = self.sorted(
+            "PersistentVolumeClaim",
+            metadata.namespace(),
+            metadata.name(),
+        );
+        let is_own = |event: &&&Event| {
+            let is_same = [event.uid.as_str(), metadata.uid()];
+            is_same.contains(&"") || event.uid == metadata.uid()
+        };
+        let is_outcome = |event: &&&Event| {
+            let outcomes = ["ProvisioningFailed", "ProvisioningSucceeded"];
+            event.by != CONTROLLER && outcomes.contains(&event.reason.as_str())
+        };
+        let mut outcomes = events.iter().rev().filter(is_own);
+        let last = outcomes.find(is_outcome)?;
+        (last.reason == "ProvisioningFailed").then(|| ProvisionError::of_event(&last.message))
+    }
+
+    /// Oldest first; of one time as they were read.
+    fn sorted(&self, kind: &str, namespace: &str, name: &str) -> Vec<&Event> {
+        let key = (kind.to_owned(), namespace.to_owned(), name.to_owned());
+        let mut events: Vec<_> = self.0.get(&key).into_iter().flatten().collect();
+        events.sort_by_key(|event| event.at);
+        events
+    }
+}

@@ -1,0 +1,235 @@
+//! How the example `pvbind` takes in a cluster, and how it prints.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    dead_code,
+    reason = "a test fails by panicking, and uses a part of what the example has"
+)]
+
+#[path = "../examples/pvbind/cluster.rs"]
+mod cluster;
+#[path = "../examples/pvbind/document.rs"]
+mod document;
+#[path = "../examples/pvbind/events.rs"]
+mod events;
+#[path = "../examples/pvbind/input.rs"]
+mod input;
+
+use pvbind::controller::Config;
+use pvbind::diagnosis::Code;
+use serde_json::{Value, json};
+
+use cluster::Cluster;
+
+fn cluster(yaml: &str) -> Cluster {
+    let mut cluster = Cluster::default();
+    for object in input::read_yaml(yaml).unwrap() {
+        cluster.add(object).unwrap();
+    }
+    cluster.admitted(false, &Config::kube_controller_manager())
+}
+
+/// The main cause of a claim.
+fn main_code(cluster: &Cluster, claim: &str) -> Code {
+    let config = Config::kube_controller_manager();
+    let survey = cluster.survey(&config);
+    survey.claim(cluster.claim(claim).unwrap()).main().code()
+}
+
+/// Claims of two namespaces or of one, and a volume of a third.
+fn with_volume_of_another_namespace(claims: &[(&str, &str)]) -> Cluster {
+    let mut yaml = "
+kind: PersistentVolume
+metadata: {name: pv-9}
+spec:
+  persistentVolumeReclaimPolicy: Delete
+  csi: {driver: csi.example.com}
+  claimRef: {namespace: other, name: live, uid: u-9}
+status: {phase: Bound}
+"
+    .to_owned();
+    for (namespace, name) in claims {
+        yaml += &format!(
+            "---\nkind: PersistentVolumeClaim\nmetadata: {{namespace: {namespace}, name: {name}}}\n\
+             status: {{phase: Pending}}\n"
+        );
+    }
+    cluster(&yaml)
+}
+
+#[test]
+fn a_claim_of_a_manifest_is_given_the_default_class_and_one_of_a_cluster_is_not() {
+    let class = "
+kind: StorageClass
+metadata: {name: std, annotations: {storageclass.kubernetes.io/is-default-class: 'true'}}
+provisioner: csi.example.com
+---
+kind: PersistentVolume
+metadata: {name: free}
+spec: {capacity: {storage: 5Gi}, accessModes: [ReadWriteOnce], nfs: {path: /x}}
+---
+kind: PersistentVolumeClaim
+metadata: {name: data CREATED}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 5Gi}} CLASS}
+STATUS
+";
+    let written = |created: &str, class_name: &str, status: &str| {
+        let yaml = class
+            .replace(" CREATED", created)
+            .replace(" CLASS", class_name);
+        cluster(&yaml.replace("STATUS", status))
+    };
+    let new = written("", "", "");
+    let claim = new.claim("default/data").unwrap();
+    assert_eq!(claim.class_name(), "std");
+    assert_eq!(
+        main_code(&new, "default/data"),
+        Code::ClaimWaitsForProvisioner
+    );
+    assert_eq!(new.without_status, 2);
+    // It may have been there before the class was.
+    for (created, status) in [
+        (", creationTimestamp: '2026-01-01T00:00:00Z'", ""),
+        ("", "status: {phase: Pending}"),
+    ] {
+        let old = written(created, "", status);
+        assert!(!old.claim("default/data").unwrap().has_class());
+        assert_eq!(main_code(&old, "default/data"), Code::ClaimWouldBind);
+    }
+    let classless = written("", ", storageClassName: ''", "");
+    assert_eq!(classless.claim("default/data").unwrap().class_name(), "");
+}
+
+#[test]
+fn claims_of_one_namespace_are_not_all_there_are_if_volumes_are_bound_to_others() {
+    let one = with_volume_of_another_namespace(&[("shop", "a"), ("shop", "b")]);
+    assert!(!one.known.claims);
+    let two = with_volume_of_another_namespace(&[("shop", "a"), ("db", "b")]);
+    assert!(two.known.claims);
+    let none = with_volume_of_another_namespace(&[]);
+    assert!(!none.known.claims);
+    let config = Config::kube_controller_manager();
+    for (cluster, code) in [
+        (&one, Code::VolumeBound),
+        (&two, Code::VolumeClaimGone),
+        (&none, Code::VolumeBound),
+    ] {
+        let survey = cluster.survey(&config);
+        let volume = survey.volume(cluster.volume("pv-9").unwrap());
+        assert_eq!(volume.main().code(), code);
+    }
+}
+
+#[test]
+fn json_holds_no_character_that_could_deceive_and_is_the_same_document() {
+    let document = json!({"a\u{202e}b": "c\u{9b}d\u{1b}[2J\u{e0041}é\n"});
+    let text = document::escaped(&document);
+    assert_eq!(
+        text,
+        "{\n  \"a\\u202eb\": \"c\\u009bd\\u001b[2J\\udb40\\udc41é\\n\"\n}\n"
+    );
+    assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), document);
+}
+
+/// A claim that waits for its driver, and what was said of it.
+fn hearing(events: &[&str]) -> Cluster {
+    let mut yaml = "
+kind: StorageClass
+metadata: {name: fast}
+provisioner: csi.example.com
+volumeBindingMode: Immediate
+---
+kind: PersistentVolumeClaim
+metadata: {namespace: shop, name: data, uid: u-1}
+spec: {storageClassName: fast, accessModes: [ReadWriteOnce], resources: {requests: {storage: 5Gi}}}
+status: {phase: Pending}
+"
+    .to_owned();
+    for event in events {
+        yaml += "---\n";
+        yaml += event;
+    }
+    cluster(&yaml)
+}
+
+/// As kubectl prints them.
+const CORE: &str = "
+apiVersion: v1
+kind: Event
+metadata: {namespace: shop, name: data.1}
+involvedObject: {kind: PersistentVolumeClaim, namespace: shop, name: data, uid: u-1}
+reason: ProvisioningFailed
+message: quota exceeded
+source: {component: csi.example.com_node_1}
+lastTimestamp: '2026-01-01T00:00:05Z'
+";
+/// As the newer API has them.
+const NEWER: &str = "
+apiVersion: events.k8s.io/v1
+kind: Event
+metadata: {namespace: shop, name: data.2}
+regarding: {kind: PersistentVolumeClaim, namespace: shop, name: data, uid: u-1}
+reason: ProvisioningFailed
+note: no route to host
+reportingController: csi.example.com
+eventTime: '2026-01-01T00:00:01.000000Z'
+series: {count: 3, lastObservedTime: '2026-01-01T00:00:07.500000Z'}
+";
+
+fn said(cluster: &Cluster) -> String {
+    let config = Config::kube_controller_manager();
+    let survey = cluster.survey(&config);
+    survey
+        .claim(cluster.claim("shop/data").unwrap())
+        .main()
+        .to_string()
+}
+
+#[test]
+fn what_the_provisioner_said_last_is_heard_from_events_of_either_form() {
+    let waits = "waits for external provisioner `csi.example.com` to make a volume";
+    let failed = |message: &str| {
+        format!("waits for provisioner `csi.example.com`, which failed the last time: {message}")
+    };
+    assert_eq!(said(&hearing(&[])), waits);
+    assert_eq!(said(&hearing(&[CORE])), failed("quota exceeded"));
+    assert_eq!(said(&hearing(&[NEWER])), failed("no route to host"));
+    // In whatever order they stand.
+    assert_eq!(said(&hearing(&[CORE, NEWER])), failed("no route to host"));
+    assert_eq!(said(&hearing(&[NEWER, CORE])), failed("no route to host"));
+    let later = CORE.replace("00:00:05Z", "00:00:08Z");
+    assert_eq!(said(&hearing(&[&later, NEWER])), failed("quota exceeded"));
+    assert!(hearing(&[CORE, NEWER]).skipped.is_empty());
+}
+
+#[test]
+fn what_was_said_of_another_claim_by_the_controller_or_before_a_success_is_not_heard() {
+    let waits = said(&hearing(&[]));
+    for (from, to) in [
+        ("uid: u-1", "uid: u-0"),
+        ("csi.example.com_node_1", "persistentvolume-controller"),
+        ("reason: ProvisioningFailed", "reason: Provisioning"),
+        ("kind: PersistentVolumeClaim", "kind: Pod"),
+        (
+            "namespace: shop, name: data, uid",
+            "namespace: db, name: data, uid",
+        ),
+    ] {
+        let event = CORE.replace(from, to);
+        assert_ne!(event, CORE);
+        assert_eq!(said(&hearing(&[&event])), waits, "{to}");
+    }
+    let success = CORE
+        .replace("00:00:05Z", "00:00:09Z")
+        .replace("ProvisioningFailed", "ProvisioningSucceeded");
+    assert_eq!(said(&hearing(&[CORE, &success])), waits);
+    let told = hearing(&[CORE, NEWER, CORE]);
+    assert_eq!(
+        told.events.of("PersistentVolumeClaim", "shop", "data"),
+        [
+            "ProvisioningFailed: quota exceeded",
+            "ProvisioningFailed: no route to host"
+        ]
+    );
+}
