@@ -15,12 +15,17 @@ mod document;
 mod events;
 #[path = "../examples/pvbind/input.rs"]
 mod input;
+#[path = "../examples/pvbind/screens.rs"]
+mod screens;
+#[path = "../examples/pvbind/search.rs"]
+mod search;
 
 use pvbind::controller::Config;
-use pvbind::diagnosis::Code;
+use pvbind::diagnosis::{Code, TextStyle};
 use serde_json::{Value, json};
 
 use cluster::Cluster;
+use screens::Screen;
 
 fn cluster(yaml: &str) -> Cluster {
     let mut cluster = Cluster::default();
@@ -232,4 +237,48 @@ fn what_was_said_of_another_claim_by_the_controller_or_before_a_success_is_not_h
             "ProvisioningFailed: no route to host"
         ]
     );
+}
+
+/// The screens in the README are pieces of what is printed at this width.
+#[test]
+fn the_screens_of_the_readme_are_what_is_printed() {
+    let config = Config::kube_controller_manager();
+    let style = TextStyle::wide(90);
+    let read = |files: &[&str]| {
+        let files: Vec<_> = files
+            .iter()
+            .map(|file| format!("examples/{file}"))
+            .collect();
+        Cluster::read(&files, false, &config).unwrap()
+    };
+    let overview = |files: &[&str]| {
+        let cluster = read(files);
+        screens::everything(&cluster.survey(&config).view(), &cluster, style)
+    };
+    let pending = overview(&["clusters/pending.json"]);
+    let manifests = overview(&["manifests/claim.yaml", "manifests/volumes.yaml"]);
+    let released = read(&["clusters/released.json"]);
+    let survey = released.survey(&config);
+    let claim = survey.claim(released.claim("default/shared-data").unwrap());
+    let claim = Screen::new(&survey, &released, claim)
+        .unwrap()
+        .text(style)
+        .unwrap();
+
+    let readme = std::fs::read_to_string("README.md").unwrap();
+    let blocks = readme.split("```console\n").skip(1);
+    let blocks = blocks.map(|block| block.split_once("```").unwrap().0);
+    let screens: Vec<_> = blocks.filter(|block| block.contains(" [claim-")).collect();
+    assert_eq!(screens.len(), 3);
+    for (screen, printed) in screens.into_iter().zip([pending, claim, manifests]) {
+        for piece in screen.split("…\n") {
+            let lines = piece.lines().filter(|line| !line.starts_with("$ "));
+            for line in lines {
+                assert!(
+                    printed.lines().any(|one| one == line),
+                    "{line}\nin\n{printed}"
+                );
+            }
+        }
+    }
 }

@@ -19,6 +19,7 @@ mod cluster;
 mod document;
 mod events;
 mod input;
+mod screens;
 mod search;
 
 use std::io::{IsTerminal as _, Write as _};
@@ -26,11 +27,11 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use pvbind::controller::Config;
-use pvbind::diagnosis::{Diagnosis, Severity, Survey, TextStyle, ViewDiagnosis, printable};
-use pvbind::view::Snapshot;
-use serde_json::{Value, json};
+use pvbind::diagnosis::{TextStyle, printable};
+use serde_json::json;
 
 use cluster::Cluster;
+use screens::Screen;
 
 /// Say of every claim, volume and pod what is wrong with it, and what can be done
 #[derive(Parser)]
@@ -95,28 +96,25 @@ fn run(mut arguments: Arguments) -> Result<(String, bool), String> {
     let config = Config::kube_controller_manager();
     let cluster = Cluster::read(&arguments.files, arguments.complete, &config)?;
     let survey = cluster.survey(&config);
-    match subject {
+    let diagnosis = match subject {
         Subject::Everything => {
             let view = survey.view();
             let output = match arguments.output {
-                Output::Json => document(&json!(view), &cluster),
-                Output::Text => overview(&view, &cluster, style(&arguments)),
+                Output::Json => screens::for_programs(&json!(view), &cluster),
+                Output::Text => screens::everything(&view, &cluster, style(&arguments)),
             };
-            Ok((output, view.has_faults()))
+            return Ok((output, view.has_faults()));
         }
-        Subject::Claim(key) => {
-            let claim = cluster.claim(&key)?;
-            one(&survey, &cluster, &survey.claim(claim), &arguments)
-        }
-        Subject::Volume(name) => {
-            let volume = cluster.volume(&name)?;
-            one(&survey, &cluster, &survey.volume(volume), &arguments)
-        }
-        Subject::Pod(key) => {
-            let pod = cluster.pod(&key)?;
-            one(&survey, &cluster, &survey.pod(pod), &arguments)
-        }
-    }
+        Subject::Claim(key) => survey.claim(cluster.claim(&key)?),
+        Subject::Volume(name) => survey.volume(cluster.volume(&name)?),
+        Subject::Pod(key) => survey.pod(cluster.pod(&key)?),
+    };
+    let screen = Screen::new(&survey, &cluster, diagnosis)?;
+    let output = match arguments.output {
+        Output::Json => screen.json()?,
+        Output::Text => screen.text(style(&arguments))?,
+    };
+    Ok((output, screen.has_faults()))
 }
 
 /// The last two words, if they name an object.
@@ -132,98 +130,6 @@ fn subject(files: &mut Vec<String>) -> Subject {
     };
     files.truncate(files.len() - 2);
     subject
-}
-
-fn one(
-    survey: &Survey<'_, Snapshot>,
-    cluster: &Cluster,
-    diagnosis: &Diagnosis,
-    arguments: &Arguments,
-) -> Result<(String, bool), String> {
-    let object = &diagnosis.object;
-    let is_claim = object.kind == pvbind::diagnosis::Kind::Claim;
-    let is_pod = object.kind == pvbind::diagnosis::Kind::Pod;
-    let has_faults = diagnosis.severity() == Severity::Fault;
-    // What belongs to the object, in full.
-    let mut uses = Vec::new();
-    if is_pod {
-        let pod = cluster.pod(&object.key())?;
-        for used in pod.claims() {
-            let key = format!("{}/{}", object.namespace, used.claim);
-            if let Ok(claim) = cluster.claim(&key) {
-                uses.push(survey.claim(claim));
-            }
-        }
-    }
-    let is_fault = |used: &Diagnosis| used.severity() == Severity::Fault;
-    let has_faults = has_faults || uses.iter().any(is_fault);
-    if arguments.output == Output::Json {
-        let mut value = json!(diagnosis);
-        if is_claim {
-            value["search"] = search::json(cluster, cluster.claim(&object.key())?);
-        }
-        if is_pod {
-            value["claims"] = json!(uses);
-        }
-        return Ok((document(&value, cluster), has_faults));
-    }
-    let style = style(arguments);
-    let mut text = diagnosis.text(style);
-    for diagnosis in &uses {
-        text.push('\n');
-        text.push_str(&diagnosis.text(style));
-    }
-    let kind = json!(object.kind);
-    let kind = kind.as_str().unwrap_or_default();
-    let events = cluster.events.of(kind, &object.namespace, &object.name);
-    if !events.is_empty() {
-        text.push_str("\nRecorded events:\n");
-    }
-    for event in events {
-        text.push_str(&format!("  {}\n", printable(&event)));
-    }
-    if is_claim {
-        text.push('\n');
-        text.push_str(&search::text(cluster, cluster.claim(&object.key())?));
-    }
-    text.push_str(&remarks(cluster));
-    Ok((text, has_faults))
-}
-
-fn overview(view: &ViewDiagnosis, cluster: &Cluster, style: TextStyle) -> String {
-    view.text(style) + &remarks(cluster)
-}
-
-/// What should be known about the input.
-fn remarks(cluster: &Cluster) -> String {
-    let mut text = String::new();
-    if cluster.without_status > 0 {
-        let count = cluster.without_status;
-        let objects = if count == 1 {
-            "object has"
-        } else {
-            "objects have"
-        };
-        text.push_str(&format!(
-            "{count} {objects} no status: taken as just created\n"
-        ));
-    }
-    if !cluster.skipped.is_empty() {
-        let skipped = cluster.skipped.iter();
-        let skipped: Vec<_> = skipped
-            .map(|(kind, count)| format!("{count} {kind}"))
-            .collect();
-        let skipped: String = skipped.join(", ").chars().take(1000).collect();
-        text.push_str(&format!("skipped: {}\n", printable(&skipped)));
-    }
-    text
-}
-
-fn document(diagnosis: &Value, cluster: &Cluster) -> String {
-    let mut document = diagnosis.clone();
-    document["withoutStatus"] = json!(cluster.without_status);
-    document["skipped"] = json!(cluster.skipped);
-    document::escaped(&document)
 }
 
 fn style(arguments: &Arguments) -> TextStyle {

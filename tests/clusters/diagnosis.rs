@@ -8,7 +8,7 @@ use std::path::Path;
 
 use pvbind::api::{ClaimPhase, PersistentVolumeClaim, read_objects};
 use pvbind::controller::Config;
-use pvbind::diagnosis::{Code, Diagnosis, Known, Survey, ViewDiagnosis};
+use pvbind::diagnosis::{Code, Diagnosis, Known, Severity, Survey, ViewDiagnosis};
 use pvbind::view::Snapshot;
 use serde_json::Value;
 
@@ -333,6 +333,53 @@ fn is_outlived(recording: &Recording, object: &str, reason: &str, diagnosis: &Di
                     && diagnosis.main().code() == Code::ClaimNamesTakenVolume)
         }
         _ => diagnosis.main().code() == Code::PodScheduled,
+    }
+}
+
+/// The volume that the host-path plugin made is there in the first recordings,
+/// and gone in the last, in which its claim is gone.
+#[test]
+fn the_volume_that_was_deleted_with_its_claim_was_said_to_be() {
+    let volume = "pvc-f7794bbc-41e0-4765-b62c-88702af3e32c";
+    for name in ["pending", "scheduled"] {
+        let view = recording(name).diagnosis();
+        let object = format!("volume {volume}");
+        let diagnosis = view.iter().find(|one| one.object.to_string() == object);
+        let at_release = diagnosis.unwrap().finding(Code::VolumeAtRelease).unwrap();
+        assert_eq!(
+            at_release.to_string(),
+            "when its claim is deleted, it is deleted with its data by plugin \
+             `kubernetes.io/host-path`"
+        );
+    }
+    let released = recording("released").snapshot;
+    assert!(released.volumes().get(volume).is_none());
+}
+
+/// A line of an overview is about the severity that it begins with.
+#[test]
+fn each_line_of_an_overview_tells_what_its_severity_is_about() {
+    for (name, _) in RECORDINGS {
+        let view = recording(name).diagnosis();
+        let text = view.text(pvbind::diagnosis::TextStyle::wide(10_000));
+        let (lines, _) = text.split_once("\n\n").unwrap();
+        let mut further = 0;
+        for line in lines.lines() {
+            let word = line.split_whitespace().next().unwrap();
+            let code = line.rsplit_once(" [").unwrap().1.trim_end_matches(']');
+            let code = Code::ALL.iter().find(|known| known.as_str() == code);
+            let severity = code.unwrap().severity().as_str();
+            assert_eq!(word.trim_end_matches(':'), severity, "{name}: {line}");
+            further += usize::from(line.starts_with(' '));
+        }
+        let objects = view.iter().filter(|one| one.severity() != Severity::Fine);
+        let objects: Vec<_> = objects.collect();
+        let main_is_less = objects.iter().filter(|one| {
+            let main = one.main().severity();
+            main != Severity::Fine && main != one.severity()
+        });
+        assert_eq!(lines.lines().count(), objects.len() + further);
+        assert_eq!(further, main_is_less.count());
     }
 }
 

@@ -364,7 +364,14 @@ fn hostile_names_are_cut_and_escaped() {
         }
         let text = diagnosis.text(TextStyle::default());
         assert!(!text.contains('\u{1b}'));
+        let head = text.lines().next().unwrap();
+        assert!(head.len() < 3_000, "{}", head.len());
     }
+    let text = Survey::new(&config, &snapshot)
+        .view()
+        .text(TextStyle::default());
+    assert!(!text.contains('\u{1b}'));
+    assert!(text.len() < 10_000, "{}", text.len());
 }
 
 /// Nodes are shared by several tests of this file.

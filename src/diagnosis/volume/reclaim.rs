@@ -145,7 +145,9 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
 /// Follows `hostPathDeleter.Delete` of Kubernetes 1.36.
 fn host_path_refusal(plugin: &str, volume: &PersistentVolume) -> Option<String> {
     const SCRATCH: &str = "/tmp/";
-    if plugin != HOST_PATH_PLUGIN {
+    let made_by = volume.metadata.annotation(names::PROVISIONED_BY);
+    // What the plugin made lies where it deletes.
+    if plugin != HOST_PATH_PLUGIN || made_by == Some(plugin) {
         return None;
     }
     let source = volume.spec.unknown.get("hostPath")?;
