@@ -23,8 +23,8 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use pvbind::api::{ClaimKey, CsiNode, Node, PersistentVolumeClaim, StorageClass};
 use pvbind::provisioner::{
-    CallState, ClaimNext, Config, RequestInputs, TopologyConfig, TopologyQuery, VolumeNames, csi, sync_claim,
-    topology_requirement, topology_requirement_plain,
+    CallState, ClaimNext, Config, RequestInputs, TopologyConfig, TopologyQuery, VolumeNames, csi,
+    sync_claim, topology_requirement, topology_requirement_plain,
 };
 use pvbind::view::Snapshot;
 use serde_json::{Value, json};

@@ -1,23 +1,20 @@
 //! What must hold of diagnoses.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use proptest::prelude::*;
 use proptest::sample::select;
-use pvbind::api::{
-    ClaimPhase, Node, Object, PersistentVolumeClaim, VolumeBindingMode, VolumePhase,
-};
-use pvbind::controller::{Config, InTreePlugin, sync_claim};
+use pvbind::api::{Node, Object, VolumeBindingMode, VolumePhase};
+use pvbind::controller::{Config, InTreePlugin};
 use pvbind::diagnosis::{
     ClaimFacts, Code, Diagnosis, Facts, Known, Survey, TextStyle, VolumeFacts,
 };
 use pvbind::matching::{FindOptions, MatchReport};
-use pvbind::plan::{Step, Write};
 use pvbind::scheduling::{PodClaims, find_pod_volumes};
 use pvbind::view::{ClusterView, Snapshot};
 use serde_json::{Value, json};
 
+use crate::agreement::{bound_to, facts_of, said_bound_to, said_refused};
 use crate::generators::{claim, node_labels, volume_among};
 use crate::remedies::Objects;
 
@@ -45,15 +42,16 @@ fn class(name: &'static str) -> impl Strategy<Value = Value> {
         json!([{"matchLabelExpressions": [{"key": "zone", "values": ["a", "7"]}]}]),
     ];
     let default = select(&["true", "false"][..]);
+    let grows = select(vec![json!(null), json!(true)]);
     (
         select(provisioners.to_vec()),
         select(modes.to_vec()),
         select(topologies.to_vec()),
-        default,
+        (default, grows),
     )
-        .prop_map(move |(provisioner, mode, topologies, default)| {
+        .prop_map(move |(provisioner, mode, topologies, (default, grows))| {
             json!({"kind": "StorageClass", "provisioner": provisioner, "volumeBindingMode": mode,
-                "allowedTopologies": topologies, "metadata": {"name": name, "annotations": {
+                "allowedTopologies": topologies, "allowVolumeExpansion": grows, "metadata": {"name": name, "annotations": {
                     "storageclass.kubernetes.io/is-default-class": default}}})
         })
 }
@@ -73,6 +71,11 @@ fn fate() -> impl Strategy<Value = Value> {
         1 => select(&["n0", "n9", ""][..]).prop_map(|node| json!({
             "metadata": {"annotations": {"volume.kubernetes.io/selected-node": node}}})),
         1 => Just(json!({"metadata": deleted})),
+        1 => volume().prop_map(|volume| json!({
+            "spec": {"volumeName": volume, "resources": {"requests": {"storage": "100Gi"}}},
+            "status": {"phase": "Bound", "capacity": {"storage": "1Gi"}},
+            "metadata": {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}}})),
+        1 => Just(json!({"spec": {"accessModes": ["RWO"]}})),
         1 => Just(json!({"spec": {"dataSource": {"kind": "VolumeSnapshot", "name": "s"}}})),
         1 => Just(json!({"metadata": {"annotations": {"volume.beta.kubernetes.io/storage-class": "slow"}}})),
     ]
@@ -84,6 +87,10 @@ fn volume_fate() -> impl Strategy<Value = Value> {
     let source = select(vec![
         json!({}),
         json!({"hostPath": {"path": "/x"}}),
+        json!({"hostPath": {"path": "/tmp/x"}}),
+        json!({"claimRef": {"name": "claim", "namespace": null}}),
+        json!({"claimRef": {"name": null, "namespace": null, "uid": "u-2"}}),
+        json!({"claimRef": {"name": "claim", "namespace": "elsewhere", "uid": null}}),
         json!({"csi": {"driver": "csi.a"}}),
         json!({"nfs": {"path": "/x"}}),
     ]);
@@ -104,12 +111,13 @@ fn volume_fate() -> impl Strategy<Value = Value> {
         json!("csi.a"),
         json!("kubernetes.io/host-path"),
     ]);
-    (policy, source, phase, finalizers, made_by).prop_map(
-        |(policy, source, phase, finalizers, made_by)| {
+    let zone = select(vec![json!(null), json!(null), json!("a"), json!("b__c")]);
+    (policy, source, phase, finalizers, (made_by, zone)).prop_map(
+        |(policy, source, phase, finalizers, (made_by, zone))| {
             let mut spec = source;
             spec["persistentVolumeReclaimPolicy"] = json!(policy);
             json!({"spec": spec, "status": phase, "metadata": {"finalizers": finalizers,
-                "annotations": {"pv.kubernetes.io/provisioned-by": made_by}}})
+                "labels": {"topology.kubernetes.io/zone": zone}, "annotations": {"pv.kubernetes.io/provisioned-by": made_by}}})
         },
     )
 }
@@ -119,13 +127,23 @@ fn pod(name: usize) -> impl Strategy<Value = Value> {
     let node = select(vec![json!(null), json!(null), json!("n0")]);
     let phase = select(&["Pending", "Running", "Succeeded"][..]);
     let scheduler = select(vec![json!(null), json!("night")]);
-    (claims, node, phase, scheduler).prop_map(move |(claims, node, phase, scheduler)| {
+    let kept = select(vec![
+        json!({}),
+        json!({}),
+        json!({"spec": {"schedulingGates": [{"name": "quota"}]}}),
+        json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}),
+        json!({"metadata": {"namespace": "elsewhere"}}),
+    ]);
+    (claims, node, phase, scheduler, kept).prop_map(move |(claims, node, phase, scheduler, kept)| {
         let volumes = claims.iter().enumerate().map(|(place, claim)| {
             json!({"name": format!("v{place}"), "persistentVolumeClaim": {"claimName": claim}})
         });
-        json!({"kind": "Pod", "metadata": {"namespace": "default", "name": format!("pod-{name}"), "uid": "p"},
+        let mut pod = json!({"kind": "Pod",
+            "metadata": {"namespace": "default", "name": format!("pod-{name}"), "uid": "p"},
             "spec": {"volumes": volumes.collect::<Vec<_>>(), "nodeName": node, "schedulerName": scheduler},
-            "status": {"phase": phase}})
+            "status": {"phase": phase}});
+        merge(&mut pod, &kept);
+        pod
     })
 }
 
@@ -135,7 +153,8 @@ fn cluster() -> impl Strategy<Value = Objects> {
     let claims = ((claim(), fate()), (claim(), fate()));
     let classes = (class("fast"), class("slow"));
     let has_class = (any::<bool>(), any::<bool>());
-    let nodes = prop::collection::vec(node_labels(), 0..4);
+    let zone = select(vec![json!(null), json!("a"), json!("b")]);
+    let nodes = prop::collection::vec((node_labels(), zone), 0..4);
     let pods = (pod(0), pod(1));
     (volumes, claims, classes, has_class, nodes, pods).prop_map(
         |(volumes, (first, second), (fast, slow), has_class, nodes, pods)| {
@@ -148,7 +167,13 @@ fn cluster() -> impl Strategy<Value = Objects> {
             for (place, (claim, fate)) in [first, second].into_iter().enumerate() {
                 let mut claim = to_json(claim, "PersistentVolumeClaim");
                 if place == 1 {
-                    claim["metadata"]["name"] = json!("other");
+                    let in_other = claim["spec"]["volumeMode"] == "Block";
+                    let (namespace, name) = match in_other {
+                        true => ("elsewhere", "claim"),
+                        false => ("default", "other"),
+                    };
+                    claim["metadata"]["namespace"] = json!(namespace);
+                    claim["metadata"]["name"] = json!(name);
                     claim["metadata"]["uid"] = json!("u-2");
                 }
                 merge(&mut claim, &fate);
@@ -159,9 +184,12 @@ fn cluster() -> impl Strategy<Value = Objects> {
                     objects.insert(class);
                 }
             }
-            for (place, labels) in nodes.into_iter().enumerate() {
-                objects.insert(json!({"kind": "Node",
-                    "metadata": {"name": format!("n{place}"), "labels": labels}}));
+            for (place, (labels, zone)) in nodes.into_iter().enumerate() {
+                let mut node = json!({"kind": "Node",
+                    "metadata": {"name": format!("n{place}"), "labels": labels}});
+                let zone = json!({"metadata": {"labels": {"topology.kubernetes.io/zone": zone}}});
+                merge(&mut node, &zone);
+                objects.insert(node);
             }
             objects.insert(pods.0);
             objects.insert(pods.1);
@@ -185,36 +213,6 @@ fn config() -> Config {
     config
 }
 
-/// The volume that the sync binds a claim to; a claim that it gives the default
-/// class is synced once more.
-fn bound_to(config: &Config, snapshot: &Snapshot, claim: &PersistentVolumeClaim) -> Option<String> {
-    let mut after = Arc::new(claim.clone());
-    for step in sync_claim(config, snapshot, claim).steps {
-        if let Step::Write {
-            write: Write::Claim(change) | Write::ClaimStatus(change),
-            ..
-        } = step
-        {
-            after = change.to;
-        }
-    }
-    if after.has_class() && !claim.has_class() {
-        return bound_to(config, snapshot, &after);
-    }
-    let is_bound = after.is_bind_completed() && after.status.phase == Some(ClaimPhase::Bound);
-    is_bound.then(|| after.volume_name().to_owned())
-}
-
-fn facts_of(diagnosis: &Diagnosis) -> impl Iterator<Item = &ClaimFacts> {
-    diagnosis
-        .findings()
-        .iter()
-        .filter_map(|finding| match &finding.facts {
-            Facts::Claim(facts) => Some(facts),
-            _ => None,
-        })
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(600), ..ProptestConfig::default() })]
 
@@ -226,12 +224,7 @@ proptest! {
         let survey = Survey::new(&config, &snapshot);
         for claim in snapshot.claims() {
             let diagnosis = survey.claim(claim);
-            let said = facts_of(&diagnosis).find_map(|facts| match facts {
-                ClaimFacts::Bound { volume, .. } | ClaimFacts::WouldBind { volume, .. } => {
-                    Some(volume.clone())
-                }
-                _ => None,
-            });
+            let said = said_bound_to(&diagnosis);
             prop_assert_eq!(said, bound_to(&config, &snapshot, claim), "{:?}", diagnosis);
         }
     }
@@ -243,27 +236,16 @@ proptest! {
         let (config, snapshot) = (config(), objects.snapshot());
         let survey = Survey::new(&config, &snapshot);
         for claim in snapshot.claims() {
-            let mut refused = BTreeSet::new();
             let diagnosis = survey.claim(claim);
+            let refused = said_refused(&diagnosis);
             for facts in facts_of(&diagnosis) {
-                match facts {
-                    ClaimFacts::NoVolumeFits { nearest, summary, .. } => {
-                        refused.extend(nearest.iter().map(|miss| miss.volume.clone()));
-                        // After the default class it is another claim that is searched for.
-                        if diagnosis.finding(Code::ClaimDefaultClass).is_none() {
-                            let volumes = snapshot.volumes().iter().map(Arc::as_ref);
-                            let report = MatchReport::new(claim, volumes, &FindOptions::default());
-                            prop_assert_eq!(summary, &report.to_string());
-                        }
-                    }
-                    ClaimFacts::ReservedUnusable { volume, .. }
-                    | ClaimFacts::NamesMismatchedVolume { volume, .. }
-                    | ClaimFacts::NamesTakenVolume { volume, .. }
-                    | ClaimFacts::ReleasedByEarlier { volume, .. }
-                    | ClaimFacts::DecimalAgainstBinary { volume, .. } => {
-                        refused.insert(volume.clone());
-                    }
-                    _ => {}
+                // After the default class it is another claim that is searched for.
+                if let ClaimFacts::NoVolumeFits { summary, .. } = facts
+                    && diagnosis.finding(Code::ClaimDefaultClass).is_none()
+                {
+                    let volumes = snapshot.volumes().iter().map(Arc::as_ref);
+                    let report = MatchReport::new(claim, volumes, &FindOptions::default());
+                    prop_assert_eq!(summary, &report.to_string());
                 }
             }
             if let Some(volume) = bound_to(&config, &snapshot, claim) {

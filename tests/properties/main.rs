@@ -50,6 +50,8 @@
     reason = "a test fails by panicking"
 )]
 
+#[path = "../support/agreement.rs"]
+mod agreement;
 mod assignment;
 mod assume;
 mod controller;
