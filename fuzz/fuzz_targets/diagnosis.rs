@@ -359,7 +359,7 @@ fn pod_object(pod: &Pod) -> Value {
 }
 
 fn config(bits: u16) -> Config {
-    let mut config = Config::default().with_migrated_plugins();
+    let mut config = Config::default();
     config.plugins = vec![InTreePlugin {
         can_provision: bits & 1 == 0,
         can_delete: true,
