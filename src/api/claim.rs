@@ -86,6 +86,16 @@ object! {
 object! {
     /// How much of each resource is asked for
     /// (`VolumeResourceRequirements` of core/v1).
+    ///
+    /// ```
+    /// use pvbind::api::{ResourceList, ResourceRequirements};
+    /// let resources = ResourceRequirements {
+    ///     requests: Some(ResourceList::of_storage("5Gi".parse()?)),
+    ///     ..ResourceRequirements::default()
+    /// };
+    /// assert_eq!(serde_json::to_string(&resources)?, r#"{"requests":{"storage":"5Gi"}}"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub struct ResourceRequirements("resource requirements") {
         /// The least that is needed.
         requests: Option<ResourceList> = "requests",
@@ -97,6 +107,17 @@ object! {
 
 object! {
     /// What a claim was given.
+    ///
+    /// ```
+    /// use pvbind::api::{ClaimPhase, PersistentVolumeClaim};
+    /// let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
+    ///     "spec": {"resources": {"requests": {"storage": "5Gi"}}},
+    ///     "status": {"phase": "Bound", "capacity": {"storage": "8Gi"}, "accessModes": ["ReadWriteOnce"]}}))?;
+    /// assert_eq!(claim.status.phase, Some(ClaimPhase::Bound));
+    /// // It may be more than was asked for.
+    /// assert!(claim.status.capacity.as_ref().unwrap().storage.as_ref() > claim.storage_request());
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub struct PersistentVolumeClaimStatus("a PersistentVolumeClaim's status") {
         /// The phase; absent on a claim that the controller has not seen yet.
         phase: Option<ClaimPhase> = "phase",
@@ -268,6 +289,14 @@ impl PersistentVolumeClaim {
     }
 
     /// The storage request in bytes, if there is one.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolumeClaim;
+    /// let claim: PersistentVolumeClaim =
+    ///     serde_json::from_str(r#"{"spec": {"resources": {"requests": {"storage": "1Ki"}}}}"#)?;
+    /// assert_eq!(claim.storage_request().unwrap().value(), 1024);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn storage_request(&self) -> Option<&Quantity> {
         self.spec.resources.requests.as_ref()?.storage.as_ref()
     }
@@ -300,6 +329,15 @@ impl PersistentVolumeClaim {
 
     /// Whether the controller has finished binding: the annotation
     /// `pv.kubernetes.io/bind-completed` is present.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolumeClaim;
+    /// // Only that the key is there counts.
+    /// let claim: PersistentVolumeClaim = serde_json::from_str(
+    ///     r#"{"metadata": {"annotations": {"pv.kubernetes.io/bind-completed": ""}}}"#)?;
+    /// assert!(claim.is_bind_completed());
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn is_bind_completed(&self) -> bool {
         self.metadata.has_annotation(names::BIND_COMPLETED)
     }

@@ -76,6 +76,16 @@ impl StorageClass {
     /// under its new or its old key.
     ///
     /// Follows `IsDefaultAnnotation` of Kubernetes 1.36.
+    ///
+    /// ```
+    /// use pvbind::api::StorageClass;
+    /// let class = |key: &str, value: &str| -> StorageClass {
+    ///     serde_json::from_value(serde_json::json!({"metadata": {"annotations": {key: value}}})).unwrap()
+    /// };
+    /// assert!(class("storageclass.kubernetes.io/is-default-class", "true").is_marked_default());
+    /// assert!(class("storageclass.beta.kubernetes.io/is-default-class", "true").is_marked_default());
+    /// assert!(!class("storageclass.kubernetes.io/is-default-class", "yes").is_marked_default());
+    /// ```
     pub fn is_marked_default(&self) -> bool {
         [names::IS_DEFAULT_CLASS, names::BETA_IS_DEFAULT_CLASS]
             .into_iter()

@@ -77,6 +77,15 @@ object! {
 
 object! {
     /// A driver on a node.
+    ///
+    /// ```
+    /// use pvbind::api::CsiNodeDriver;
+    /// let driver: CsiNodeDriver = serde_json::from_str(
+    ///     r#"{"name": "csi.example.com", "nodeID": "i-7", "topologyKeys": ["zone"], "allocatable": {"count": 24}}"#)?;
+    /// assert_eq!(driver.topology_keys.as_deref().unwrap(), ["zone"]);
+    /// assert_eq!(driver.unknown.get("allocatable").unwrap()["count"], 24);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub struct CsiNodeDriver("a driver of a CSINode") {
         /// The driver's name.
         name: Option<String> = "name",
@@ -127,6 +136,14 @@ object! {
 impl CsiStorageCapacity {
     /// The largest volume that can be asked for, in bytes:
     /// `maximumVolumeSize` if set, else `capacity`.
+    ///
+    /// ```
+    /// use pvbind::api::CsiStorageCapacity;
+    /// let pool: CsiStorageCapacity = serde_json::from_str(r#"{"capacity": "100Gi"}"#)?;
+    /// assert_eq!(pool.limit().unwrap().to_string(), "100Gi");
+    /// assert_eq!(CsiStorageCapacity::default().limit(), None);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn limit(&self) -> Option<&Quantity> {
         self.maximum_volume_size.as_ref().or(self.capacity.as_ref())
     }

@@ -46,6 +46,15 @@ impl ClaimKey {
     }
 
     /// The key of the claim that a `claimRef` points to.
+    ///
+    /// ```
+    /// use pvbind::api::{ClaimKey, PersistentVolume};
+    /// let volume: PersistentVolume = serde_json::from_str(
+    ///     r#"{"spec": {"claimRef": {"namespace": "shop", "name": "data", "uid": "u-1"}}}"#)?;
+    /// let key = volume.claim_ref().map(ClaimKey::referred);
+    /// assert_eq!(key, Some(ClaimKey::new("shop", "data")));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn referred(reference: &ObjectReference) -> Self {
         ClaimKey::new(reference.namespace(), reference.name())
     }

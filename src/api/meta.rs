@@ -77,12 +77,28 @@ impl ObjectMeta {
     }
 
     /// The labels; an empty map if absent.
+    ///
+    /// ```
+    /// use pvbind::api::ObjectMeta;
+    /// let meta: ObjectMeta = serde_json::from_str(r#"{"labels": {"zone": "a"}}"#)?;
+    /// assert_eq!(meta.labels()["zone"], "a");
+    /// assert!(ObjectMeta::default().labels().is_empty());
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn labels(&self) -> &BTreeMap<String, String> {
         static NONE: BTreeMap<String, String> = BTreeMap::new();
         self.labels.as_ref().unwrap_or(&NONE)
     }
 
     /// The value of an annotation, if its key is present.
+    ///
+    /// ```
+    /// use pvbind::api::ObjectMeta;
+    /// let meta: ObjectMeta = serde_json::from_str(r#"{"annotations": {"example.com/note": ""}}"#)?;
+    /// assert_eq!(meta.annotation("example.com/note"), Some("")); // present, and empty
+    /// assert_eq!(meta.annotation("example.com/other"), None);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn annotation(&self, key: &str) -> Option<&str> {
         const FEW: usize = 16;
         let annotations = self.annotations.as_ref()?;
@@ -138,6 +154,14 @@ impl ObjectMeta {
     }
 
     /// Adds a finalizer as the last; tells whether it was missing.
+    ///
+    /// ```
+    /// use pvbind::api::ObjectMeta;
+    /// let mut meta = ObjectMeta::default();
+    /// assert!(meta.add_finalizer("example.com/keep"));
+    /// assert!(!meta.add_finalizer("example.com/keep"));
+    /// assert_eq!(meta.finalizers.unwrap(), ["example.com/keep"]);
+    /// ```
     pub fn add_finalizer(&mut self, name: &str) -> bool {
         if self.has_finalizer(name) {
             return false;
@@ -218,6 +242,16 @@ impl ObjectMeta {
 
 object! {
     /// A reference to the object that owns this one (meta/v1).
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolumeClaim;
+    /// let claim: PersistentVolumeClaim = serde_json::from_str(
+    ///     r#"{"metadata": {"ownerReferences": [
+    ///         {"apiVersion": "v1", "kind": "Pod", "name": "web", "uid": "u-1", "controller": true}]}}"#)?;
+    /// let owner = claim.metadata.controller().unwrap();
+    /// assert_eq!((owner.kind.as_deref(), owner.uid.as_deref()), (Some("Pod"), Some("u-1")));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub struct OwnerReference("an owner reference") {
         /// The owner's API group and version.
         api_version: Option<String> = "apiVersion",

@@ -47,11 +47,27 @@ pub struct UnknownFields {
 
 impl UnknownFields {
     /// The value of an unknown field.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// let volume: PersistentVolume = serde_json::from_str(r#"{"spec": {"iscsi": {"lun": 3}}}"#)?;
+    /// assert_eq!(volume.spec.unknown.get("iscsi").unwrap()["lun"], 3);
+    /// assert_eq!(volume.spec.unknown.get("capacity"), None); // that has a field of its own
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.fields.as_ref()?.get(name)
     }
 
     /// All unknown fields in the order in which they were read.
+    ///
+    /// ```
+    /// use pvbind::api::Node;
+    /// let node: Node = serde_json::from_str(r#"{"status": {}, "spec": {"taints": []}}"#)?;
+    /// let names: Vec<_> = node.unknown.iter().map(|(name, _)| name).collect();
+    /// assert_eq!(names, ["status", "spec"]);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.fields
             .iter()

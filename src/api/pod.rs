@@ -36,6 +36,22 @@ object! {
 
 object! {
     /// What a pod is to run, with which volumes, on which nodes.
+    ///
+    /// ```
+    /// use pvbind::api::Pod;
+    /// let pod: Pod = serde_json::from_value(serde_json::json!({"spec": {
+    ///     "nodeSelector": {"disk": "ssd"},
+    ///     "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
+    ///         {"nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator": "Exists"}]}]}}},
+    ///     "containers": [{"name": "web"}]}}))?;
+    /// assert_eq!(pod.spec.node_selector.as_ref().unwrap()["disk"], "ssd");
+    /// let affinity = pod.spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
+    /// let required = &affinity.unwrap().required_during_scheduling_ignored_during_execution;
+    /// assert_eq!(required.as_ref().unwrap().node_selector_terms.as_ref().unwrap().len(), 1);
+    /// // What has nothing to do with storage is kept.
+    /// assert_eq!(pod.spec.unknown.get("containers").unwrap()[0]["name"], "web");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub struct PodSpec("a Pod's spec") {
         /// The volumes of the pod.
         volumes: Option<Vec<PodVolume>> = "volumes",
@@ -69,6 +85,16 @@ object! {
 object! {
     /// A volume of a pod. Kinds other than claims stand among the unknown
     /// fields.
+    ///
+    /// ```
+    /// use pvbind::api::PodVolume;
+    /// let volume: PodVolume =
+    ///     serde_json::from_str(r#"{"name": "data", "persistentVolumeClaim": {"claimName": "shop-data"}}"#)?;
+    /// assert_eq!(volume.persistent_volume_claim.unwrap().claim_name.as_deref(), Some("shop-data"));
+    /// let config: PodVolume = serde_json::from_str(r#"{"name": "config", "configMap": {"name": "web"}}"#)?;
+    /// assert!(config.persistent_volume_claim.is_none() && config.ephemeral.is_none());
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub struct PodVolume("a volume of a Pod") {
         /// The name by which containers mount it.
         name: Option<String> = "name",
@@ -91,6 +117,9 @@ object! {
 
 object! {
     /// A claim that is made for a pod.
+    ///
+    /// For an example see
+    /// [`PersistentVolumeClaimTemplate`](super::PersistentVolumeClaimTemplate).
     pub struct EphemeralVolumeSource("an ephemeral volume") {
         /// The claim to be made.
         volume_claim_template: Option<PersistentVolumeClaimTemplate> = "volumeClaimTemplate",
@@ -210,6 +239,15 @@ impl Pod {
     }
 
     /// Whether the pod uses a claim of its namespace.
+    ///
+    /// ```
+    /// use pvbind::api::Pod;
+    /// let pod: Pod = serde_json::from_str(
+    ///     r#"{"metadata": {"name": "web"}, "spec": {"volumes": [{"name": "scratch", "ephemeral": {}}]}}"#)?;
+    /// assert!(pod.uses_claim("web-scratch"));
+    /// assert!(!pod.uses_claim("scratch"));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn uses_claim(&self, claim: &str) -> bool {
         self.claims().any(|used| used.claim == claim)
     }
@@ -240,6 +278,15 @@ impl Pod {
     }
 
     /// Whether the pod has finished, well or badly.
+    ///
+    /// ```
+    /// use pvbind::api::Pod;
+    /// let pod = |phase: &str| -> Pod {
+    ///     serde_json::from_value(serde_json::json!({"status": {"phase": phase}})).unwrap()
+    /// };
+    /// assert!(pod("Failed").is_finished());
+    /// assert!(!pod("Unknown").is_finished());
+    /// ```
     pub fn is_finished(&self) -> bool {
         matches!(
             self.status.phase,

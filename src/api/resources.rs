@@ -49,6 +49,14 @@ impl ResourceList {
     }
 
     /// The amount of a resource.
+    ///
+    /// ```
+    /// use pvbind::api::ResourceList;
+    /// let list: ResourceList = serde_json::from_str(r#"{"storage": "5Gi"}"#)?;
+    /// assert_eq!(list.get("storage"), list.storage.as_ref());
+    /// assert_eq!(list.get("iops"), None);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn get(&self, name: &str) -> Option<&Quantity> {
         match name {
             STORAGE => self.storage.as_ref(),

@@ -32,6 +32,21 @@ object! {
 
 object! {
     /// One requirement of a label selector.
+    ///
+    /// ```
+    /// use pvbind::api::{LabelSelectorOperator, LabelSelectorRequirement};
+    /// let requirement = LabelSelectorRequirement {
+    ///     key: Some("disk".to_owned()),
+    ///     operator: Some(LabelSelectorOperator::NotIn),
+    ///     values: Some(vec!["hdd".to_owned()]),
+    ///     ..LabelSelectorRequirement::default()
+    /// };
+    /// assert_eq!(
+    ///     serde_json::to_string(&requirement)?,
+    ///     r#"{"key":"disk","operator":"NotIn","values":["hdd"]}"#,
+    /// );
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub struct LabelSelectorRequirement("a label selector requirement") {
         /// The key of the label.
         key: Option<String> = "key",
@@ -44,6 +59,13 @@ object! {
 
 open_enum! {
     /// The operator of a label selector requirement.
+    ///
+    /// ```
+    /// use pvbind::api::LabelSelectorOperator;
+    /// assert_eq!(LabelSelectorOperator::from("In"), LabelSelectorOperator::In);
+    /// // Case counts.
+    /// assert!(LabelSelectorOperator::from("in").is_unknown());
+    /// ```
     pub enum LabelSelectorOperator {
         /// The label is there and has one of the values.
         In = "In",
@@ -79,6 +101,15 @@ object! {
 object! {
     /// A term of a node selector: every requirement must hold. A term without
     /// requirements matches no node.
+    ///
+    /// ```
+    /// use pvbind::api::NodeSelectorTerm;
+    /// let term: NodeSelectorTerm = serde_json::from_str(
+    ///     r#"{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["node-a"]}]}"#)?;
+    /// assert!(term.match_expressions.is_none());
+    /// assert_eq!(term.match_fields.unwrap()[0].key.as_deref(), Some("metadata.name"));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub struct NodeSelectorTerm("a node selector term") {
         /// Requirements on the node's labels.
         match_expressions: Option<Vec<NodeSelectorRequirement>> = "matchExpressions",
@@ -89,6 +120,14 @@ object! {
 
 object! {
     /// One requirement of a node selector term.
+    ///
+    /// ```
+    /// use pvbind::api::{NodeSelectorOperator, NodeSelectorRequirement};
+    /// let requirement: NodeSelectorRequirement =
+    ///     serde_json::from_str(r#"{"key": "rank", "operator": "Gt", "values": ["5"]}"#)?;
+    /// assert_eq!(requirement.operator, Some(NodeSelectorOperator::Gt));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub struct NodeSelectorRequirement("a node selector requirement") {
         /// The key of the label, or the field.
         key: Option<String> = "key",
@@ -101,6 +140,11 @@ object! {
 
 open_enum! {
     /// The operator of a node selector requirement.
+    ///
+    /// ```
+    /// use pvbind::api::NodeSelectorOperator;
+    /// assert_eq!(NodeSelectorOperator::Lt.as_str(), "Lt");
+    /// ```
     pub enum NodeSelectorOperator {
         /// The label is there and has one of the values.
         In = "In",

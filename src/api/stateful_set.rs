@@ -64,6 +64,15 @@ impl StatefulSet {
     /// The numbers of the replicas that are wanted: from `ordinals.start` (0 if
     /// absent), as many as `replicas` (1 if absent). What is negative counts as
     /// 0, and numbers beyond 32 bits are left out.
+    ///
+    /// ```
+    /// use pvbind::api::StatefulSet;
+    /// let set: StatefulSet =
+    ///     serde_json::from_str(r#"{"spec": {"replicas": 3, "ordinals": {"start": 5}}}"#)?;
+    /// assert_eq!(set.ordinals(), 5..8);
+    /// assert_eq!(StatefulSet::default().ordinals(), 0..1);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn ordinals(&self) -> std::ops::Range<u32> {
         let whole = |number: i64| u32::try_from(number.max(0)).unwrap_or(u32::MAX);
         let start = whole(self.spec.ordinals.start.unwrap_or(0));
@@ -71,6 +80,15 @@ impl StatefulSet {
     }
 
     /// The names of the claims of one replica, in the order of the templates.
+    ///
+    /// ```
+    /// use pvbind::api::StatefulSet;
+    /// let set: StatefulSet = serde_json::from_str(
+    ///     r#"{"metadata": {"name": "mysql"}, "spec": {"volumeClaimTemplates": [
+    ///         {"metadata": {"name": "data"}}, {"metadata": {"name": "logs"}}]}}"#)?;
+    /// assert_eq!(set.claim_names(2).collect::<Vec<_>>(), ["data-mysql-2", "logs-mysql-2"]);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn claim_names(&self, ordinal: u32) -> impl Iterator<Item = String> {
         let templates = self.spec.volume_claim_templates.iter().flatten();
         templates.map(move |template| {

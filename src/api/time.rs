@@ -33,6 +33,12 @@ impl Timestamp {
     /// Nanoseconds since 1970-01-01T00:00:00Z, or `None` if the text is not an
     /// RFC 3339 time. Digits below a nanosecond are cut off; a leap second
     /// counts as the first second of the next minute.
+    ///
+    /// ```
+    /// use pvbind::api::Timestamp;
+    /// assert_eq!(Timestamp::from("1970-01-01T00:00:01.5Z").unix_nanos(), Some(1_500_000_000));
+    /// assert_eq!(Timestamp::from("1970-13-01T00:00:00Z").unix_nanos(), None);
+    /// ```
     pub fn unix_nanos(&self) -> Option<i128> {
         let mut text = Cursor(self.0.as_bytes());
         let year = text.digits(4)?;

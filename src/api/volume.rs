@@ -89,6 +89,14 @@ object! {
 
 object! {
     /// The phase that a volume is in.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// let volume: PersistentVolume = serde_json::from_str(
+    ///     r#"{"status": {"phase": "Failed", "message": "disk is attached"}}"#)?;
+    /// assert_eq!(volume.status.message.as_deref(), Some("disk is attached"));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub struct PersistentVolumeStatus("a PersistentVolume's status") {
         /// The phase; absent on a volume that the controller has not seen yet.
         phase: Option<VolumePhase> = "phase",
@@ -323,6 +331,15 @@ impl PersistentVolume {
     }
 
     /// The storage capacity in bytes; absent counts as zero.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// let volume: PersistentVolume =
+    ///     serde_json::from_str(r#"{"spec": {"capacity": {"storage": "5G"}}}"#)?;
+    /// assert_eq!(volume.storage().value(), 5_000_000_000);
+    /// assert_eq!(PersistentVolume::default().storage().value(), 0);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn storage(&self) -> &Quantity {
         static ZERO: Quantity = Quantity::ZERO;
         self.spec

@@ -83,6 +83,13 @@ pub struct ClaimLifeRefusal {
 }
 
 /// Why a step in a claim's life must not happen.
+///
+/// ```
+/// use pvbind::binding::ClaimLifeRefusalReason;
+/// let reason = ClaimLifeRefusalReason::VolumeNotBound;
+/// assert_eq!(reason.to_string(), "the volume is not bound to it");
+/// assert_eq!(reason.code(), "volume-not-bound");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClaimLifeRefusalReason {
@@ -151,6 +158,12 @@ impl ClaimState {
     ///
     /// # Errors
     /// Where the table has a dash.
+    ///
+    /// ```
+    /// use pvbind::binding::{ClaimLifeEvent, ClaimState};
+    /// // A claim that was lost has its volume again when that comes back.
+    /// assert_eq!(ClaimState::Lost.after(ClaimLifeEvent::VolumeBound), Ok(ClaimState::Bound));
+    /// ```
     pub fn after(self, event: ClaimLifeEvent) -> Result<ClaimState, ClaimLifeRefusal> {
         let refused = |reason| ClaimLifeRefusal {
             state: self,
@@ -174,6 +187,13 @@ impl ClaimState {
 
     /// The phase that is written for the state; `None` for
     /// [`New`](ClaimState::New), which nothing leads to.
+    ///
+    /// ```
+    /// use pvbind::api::ClaimPhase;
+    /// use pvbind::binding::ClaimState;
+    /// assert_eq!(ClaimState::Binding.phase(), Some(ClaimPhase::Pending));
+    /// assert_eq!(ClaimState::New.phase(), None);
+    /// ```
     pub fn phase(self) -> Option<ClaimPhase> {
         match self {
             ClaimState::New => None,

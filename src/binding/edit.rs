@@ -1,7 +1,7 @@
 //! What an edit gives.
 
 /// An edit of an object: a changed copy, or nothing where nothing had to
-/// change. An object that stays as it is is not copied.
+/// change. An object that stays as it is is not copied. This enum is complete.
 ///
 /// ```
 /// use pvbind::api::PersistentVolume;
@@ -30,6 +30,12 @@ impl<T> Edit<T> {
     }
 
     /// The changed copy, if anything changed.
+    ///
+    /// ```
+    /// use pvbind::binding::Edit;
+    /// assert_eq!(Edit::Changed(2).changed(), Some(2));
+    /// assert_eq!(Edit::<i32>::Unchanged.changed(), None);
+    /// ```
     pub fn changed(self) -> Option<T> {
         match self {
             Edit::Unchanged => None,

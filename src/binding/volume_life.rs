@@ -94,6 +94,13 @@ pub struct VolumeLifeRefusal {
 }
 
 /// Why a step in a volume's life must not happen.
+///
+/// ```
+/// use pvbind::binding::VolumeLifeRefusalReason;
+/// let reason = VolumeLifeRefusalReason::StillClaimed;
+/// assert_eq!(reason.to_string(), "its claimRef has a uid");
+/// assert_eq!(reason.code(), "still-claimed");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum VolumeLifeRefusalReason {
@@ -174,6 +181,13 @@ impl VolumeState {
     /// # Errors
     /// Where the table has a dash: only a volume that was released can fail to
     /// be reclaimed or be deleted, and nothing happens to one that is gone.
+    ///
+    /// ```
+    /// use pvbind::binding::{VolumeLifeEvent, VolumeState};
+    /// // Recycled, or its claimRef was cleared by hand:
+    /// assert_eq!(VolumeState::Released.after(VolumeLifeEvent::Freed), Ok(VolumeState::Available));
+    /// assert!(VolumeState::Gone.after(VolumeLifeEvent::Freed).is_err());
+    /// ```
     pub fn after(self, event: VolumeLifeEvent) -> Result<VolumeState, VolumeLifeRefusal> {
         use VolumeState::{Available, Bound, Failed, Gone, Released};
         let refused = |reason| VolumeLifeRefusal {
@@ -197,6 +211,13 @@ impl VolumeState {
 
     /// The phase that is written for the state; `None` for the first and the
     /// last.
+    ///
+    /// ```
+    /// use pvbind::api::VolumePhase;
+    /// use pvbind::binding::VolumeState;
+    /// assert_eq!(VolumeState::Released.phase(), Some(VolumePhase::Released));
+    /// assert_eq!(VolumeState::Gone.phase(), None);
+    /// ```
     pub fn phase(self) -> Option<VolumePhase> {
         match self {
             VolumeState::New | VolumeState::Gone => None,

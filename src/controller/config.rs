@@ -110,12 +110,31 @@ impl Config {
     }
 
     /// The CSI driver that took over from this plugin, if one did.
+    ///
+    /// ```
+    /// use pvbind::controller::Config;
+    /// let mut config = Config::default();
+    /// config.migrated_plugins.clear();
+    /// assert_eq!(config.migrated_to("kubernetes.io/gce-pd"), None);
+    /// config.migrated_plugins.insert("kubernetes.io/gce-pd".into(), "pd.csi.storage.gke.io".into());
+    /// assert_eq!(config.migrated_to("kubernetes.io/gce-pd"), Some("pd.csi.storage.gke.io"));
+    /// ```
     pub fn migrated_to(&self, plugin: &str) -> Option<&str> {
         self.migrated_plugins.get(plugin).map(String::as_str)
     }
 }
 
 /// An in-tree plugin, and what it can do.
+///
+/// ```
+/// use pvbind::controller::{InTreePlugin, VolumeSources};
+/// let plugin = InTreePlugin {
+///     can_delete: true,
+///     ..InTreePlugin::new("kubernetes.io/host-path", ["hostPath"])
+/// };
+/// assert_eq!(plugin.sources, VolumeSources::These(vec!["hostPath".to_owned()]));
+/// assert!(!plugin.can_provision);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InTreePlugin {
     /// Its name, which usually begins with `kubernetes.io/`.
@@ -150,6 +169,21 @@ impl InTreePlugin {
 }
 
 /// The volume sources that a plugin serves.
+///
+/// ```
+/// use pvbind::api::PersistentVolume;
+/// use pvbind::controller::{Config, InTreePlugin, VolumeSources};
+/// let mut config = Config::default();
+/// config.plugins.push(InTreePlugin::new("kubernetes.io/nfs", ["nfs"]));
+/// config.plugins.push(InTreePlugin {
+///     sources: VolumeSources::Every, // as the fallback of a test
+///     ..InTreePlugin::new("example.com/any", [] as [&str; 0])
+/// });
+/// let volume: PersistentVolume = serde_json::from_str(r#"{"spec": {"nfs": {"path": "/"}}}"#)?;
+/// assert_eq!(config.plugin_for(&volume).unwrap().name, "kubernetes.io/nfs");
+/// assert_eq!(config.plugin_for(&PersistentVolume::default()).unwrap().name, "example.com/any");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum VolumeSources {

@@ -132,6 +132,12 @@ pub struct OperationReport {
 }
 
 /// How an operation ended.
+///
+/// ```
+/// use pvbind::controller::{OperationEnd, OperationReport};
+/// let report = OperationReport { done: Vec::new(), end: OperationEnd::Finished };
+/// assert_eq!(report.error(), None);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum OperationEnd {
@@ -162,7 +168,8 @@ impl OperationReport {
 
 /// Syncs a volume to its end: decides with [`sync_volume`], reads the claim from
 /// the API server if the decision asks for it, decides again, and carries the
-/// plan out.
+/// plan out. This is all of `syncVolume` of Kubernetes 1.36, which reads the
+/// claim in its midst.
 ///
 /// # Errors
 /// The claim could not be read, or another one was read in its place. Nothing
@@ -235,6 +242,11 @@ pub fn run_volume_sync<V: ClusterView + ?Sized>(
 
 /// Runs an operation to its end: carries out its plans, and answers what it
 /// waits for from the API server and the backend.
+///
+/// Upstream (Kubernetes 1.36) does this in a goroutine that `scheduleOperation`
+/// starts, unless one of the same name is going on.
+///
+/// Cost: that of carrying out its plans, and of what server and backend do.
 ///
 /// It is synchronous and waits nowhere. An embedder that wants to wait between
 /// attempts, or that is asynchronous, writes the same loop with `.await`:

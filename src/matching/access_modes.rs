@@ -27,6 +27,14 @@ impl AccessModeSet {
 
     /// The set of the known modes in a list; repeats and unknown modes do not
     /// matter.
+    ///
+    /// ```
+    /// use pvbind::api::AccessMode;
+    /// use pvbind::matching::AccessModeSet;
+    /// let modes = ["ReadWriteOnce", "ReadWriteOnce", "ReadWriteSometimes"].map(AccessMode::from);
+    /// let set = AccessModeSet::of(&modes);
+    /// assert_eq!((set.to_string().as_str(), set.len()), ("RWO", 1));
+    /// ```
     pub fn of(modes: &[AccessMode]) -> Self {
         AccessModeSet(modes.iter().fold(0, |bits, mode| {
             bits | match mode {
@@ -54,6 +62,14 @@ impl AccessModeSet {
     }
 
     /// Whether every mode of the other set is in this one.
+    ///
+    /// ```
+    /// use pvbind::api::AccessMode::{ReadOnlyMany, ReadWriteOnce};
+    /// use pvbind::matching::AccessModeSet;
+    /// let both = AccessModeSet::of(&[ReadWriteOnce, ReadOnlyMany]);
+    /// assert!(both.contains(AccessModeSet::of(&[ReadOnlyMany])));
+    /// assert!(both.contains(AccessModeSet::of(&[]))); // who asks for nothing is served by all
+    /// ```
     pub fn contains(self, other: AccessModeSet) -> bool {
         self.0 & other.0 == other.0
     }

@@ -112,6 +112,8 @@ pub struct VolumeReport<'a> {
 }
 
 /// By how much a volume is too small.
+///
+/// For an example see [`VolumeReport::shortfall`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shortfall {
     /// The bytes that are missing.
@@ -251,6 +253,17 @@ impl<'a> MatchReport<'a> {
     }
 
     /// The volume that the claim gets.
+    ///
+    /// ```
+    /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+    /// use pvbind::matching::{FindOptions, MatchReport};
+    /// let volume: PersistentVolume =
+    ///     serde_json::from_str(r#"{"metadata": {"name": "pv-1"}, "status": {"phase": "Available"}}"#)?;
+    /// let claim = PersistentVolumeClaim::default();
+    /// let report = MatchReport::new(&claim, [&volume], &FindOptions::default());
+    /// assert_eq!(report.chosen().unwrap().name(), "pv-1");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn chosen(&self) -> Option<&'a PersistentVolume> {
         let first = self.volumes.first()?;
         (first.bucket == Bucket::Chosen).then_some(first.volume)
@@ -265,6 +278,24 @@ impl<'a> MatchReport<'a> {
 
     /// The volumes that do not fit, those first that miss by least: fewest
     /// refusals, then the smallest shortfall, then the lowest name.
+    ///
+    /// ```
+    /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+    /// use pvbind::matching::{FindOptions, MatchReport};
+    /// let volume = |name: &str, phase: &str, size: &str| -> PersistentVolume {
+    ///     serde_json::from_value(serde_json::json!({"metadata": {"name": name},
+    ///         "spec": {"capacity": {"storage": size}}, "status": {"phase": phase}})).unwrap()
+    /// };
+    /// let claim: PersistentVolumeClaim =
+    ///     serde_json::from_str(r#"{"spec": {"resources": {"requests": {"storage": "9Gi"}}}}"#)?;
+    /// let volumes = [
+    ///     volume("a", "Released", "1Gi"), volume("b", "Available", "1Gi"), volume("c", "Available", "8Gi"),
+    /// ];
+    /// let report = MatchReport::new(&claim, &volumes, &FindOptions::default());
+    /// let names: Vec<_> = report.near_misses().iter().map(|miss| miss.volume.name()).collect();
+    /// assert_eq!(names, ["c", "b", "a"]);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn near_misses(&self) -> Vec<&VolumeReport<'a>> {
         let mut misses: Vec<_> = self
             .volumes

@@ -9,8 +9,8 @@ use super::{AccessModeSet, Refusal};
 use crate::api::{PersistentVolume, PersistentVolumeClaim, VolumePhase};
 use crate::selector::{CompiledLabelSelector, node_selector_matches};
 
-/// The volume is not among the names that the caller excludes. Linear in the
-/// number of those names.
+/// The volume is not among the names that the caller excludes. Cost: linear in
+/// the number of those names.
 ///
 /// # Errors
 /// [`Refusal::Excluded`].

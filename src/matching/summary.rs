@@ -52,6 +52,24 @@ pub struct Summary<'a> {
 }
 
 /// How many volumes are refused for one main reason.
+///
+/// ```
+/// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+/// use pvbind::matching::{FindOptions, MatchReport};
+/// let volume: PersistentVolume = serde_json::from_str(
+///     r#"{"metadata": {"name": "pv-1"}, "status": {"phase": "Released"},
+///         "spec": {"claimRef": {"name": "data", "uid": "u-1"}}}"#)?;
+/// let claim: PersistentVolumeClaim =
+///     serde_json::from_str(r#"{"metadata": {"name": "data", "uid": "u-2"}}"#)?;
+/// let report = MatchReport::new(&claim, [&volume], &FindOptions::default());
+/// let refused = &report.summary().refused[0];
+/// assert_eq!((refused.count, refused.example.name()), (1, "pv-1"));
+/// assert_eq!(
+///     refused.to_string(),
+///     "1 was released by an earlier claim of this name (pv-1; clear its claimRef to use it again)",
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RefusedCount<'a> {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{apply_merge_patch, merge_patch};
 use crate::api::{ObjectMeta, PersistentVolume, PersistentVolumeClaim};
 
-/// A change of an object: what it was, and what it is to be.
+/// A change of a volume or a claim: what it was, and what it is to be.
 ///
 /// ```
 /// use std::sync::Arc;

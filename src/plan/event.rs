@@ -119,6 +119,14 @@ impl Event {
     }
 
     /// `NAMESPACE/NAME` of the object, or just the name of a volume.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::plan::{Event, EventReason};
+    /// let volume: PersistentVolume = serde_json::from_str(r#"{"metadata": {"name": "pv-1"}}"#)?;
+    /// assert_eq!(Event::on_volume(&volume, EventReason::VolumeDelete, "in use").key(), "pv-1");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn key(&self) -> String {
         match self.regarding.namespace() {
             "" => self.regarding.name().to_owned(),

@@ -235,6 +235,12 @@ impl<V: FollowUp> Execution<V> {
     }
 
     /// What was done. If steps are left, the end is [`End::CutOff`].
+    ///
+    /// ```
+    /// use pvbind::plan::{End, Execution, Plan, Verdict};
+    /// let report = Execution::new(Plan::empty(Verdict::Settled)).finish();
+    /// assert_eq!(report.end, End::Finished(Verdict::Settled));
+    /// ```
     pub fn finish(self) -> Report<V> {
         let end = match self.stopped {
             None if !self.steps.is_empty() => End::CutOff,
@@ -375,6 +381,25 @@ impl<V> Report<V> {
 
     /// The operations to start, in order, each unless one of its name is still
     /// going on.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::controller::{Config, sync_volume};
+    /// use pvbind::plan::{Execution, Written};
+    /// use pvbind::view::Snapshot;
+    /// let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+    ///     "metadata": {"name": "pv-1", "uid": "u-1"}, "status": {"phase": "Released"}, "spec": {
+    ///         "persistentVolumeReclaimPolicy": "Recycle",
+    ///         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-2"}}}))?;
+    /// let mut execution = Execution::new(sync_volume(&Config::default(), &Snapshot::new(), &volume, None));
+    /// while execution.step().is_some() {
+    ///     execution.answer(Ok(Written::Nothing)); // a start is left to the caller
+    /// }
+    /// let report = execution.finish();
+    /// let names: Vec<_> = report.operations().map(|operation| operation.name()).collect();
+    /// assert_eq!(names, ["recycle-pv-1[u-1]"]);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn operations(&self) -> impl Iterator<Item = &Operation> {
         self.done.iter().filter_map(|done| match &done.step {
             Step::Start(operation) => Some(operation),

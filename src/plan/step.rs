@@ -233,6 +233,20 @@ pub enum OnFailure {
 /// What a write was for, where its failure is told with that in front.
 ///
 /// [`WriteFailure`] puts it in front of what the API server said.
+///
+/// ```
+/// use pvbind::plan::{WriteContext, WriteFailure};
+/// let failure = |context| WriteFailure {
+///     context,
+///     object: "pv-1".to_owned(),
+///     message: "timed out".to_owned(),
+/// };
+/// assert_eq!(failure(WriteContext::Plain).to_string(), "timed out");
+/// assert_eq!(
+///     failure(WriteContext::VolumeMigration).to_string(),
+///     "persistent Volume Controller can't anneal migration annotations or finalizer: timed out",
+/// );
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WriteContext {

@@ -43,6 +43,12 @@ pub struct Plan<V = Verdict> {
 
 impl<V> Plan<V> {
     /// Nothing to do.
+    ///
+    /// ```
+    /// use pvbind::plan::{Plan, Verdict};
+    /// let plan = Plan::empty(Verdict::Settled);
+    /// assert!(plan.is_empty() && !plan.has_writes());
+    /// ```
     pub fn empty(verdict: V) -> Self {
         Plan {
             steps: Vec::new(),
@@ -56,6 +62,14 @@ impl<V> Plan<V> {
     }
 
     /// Whether anything is to be written; events and the like are not.
+    ///
+    /// ```
+    /// use pvbind::api::ClaimKey;
+    /// use pvbind::plan::{Plan, Step, Verdict};
+    /// let steps = vec![Step::EnqueueClaim(ClaimKey::new("shop", "data"))];
+    /// let plan = Plan { steps, verdict: Verdict::Settled };
+    /// assert!(!plan.is_empty() && !plan.has_writes());
+    /// ```
     pub fn has_writes(&self) -> bool {
         self.steps.iter().any(Step::is_write)
     }

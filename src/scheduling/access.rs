@@ -98,6 +98,8 @@ pub struct AccessConflict {
 }
 
 /// A pod that uses a claim.
+///
+/// For an example see [`AccessConflict`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodInTheWay {
     /// The pod's name; its namespace is the claim's.

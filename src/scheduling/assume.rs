@@ -100,6 +100,18 @@ impl Assumptions {
     }
 
     /// A view of the cluster with the assumed objects in front.
+    ///
+    /// ```
+    /// use pvbind::api::read_objects;
+    /// use pvbind::scheduling::Assumptions;
+    /// use pvbind::view::{ClusterView, Snapshot};
+    /// let snapshot: Snapshot = read_objects(r#"{"kind": "PersistentVolume", "metadata": {"name": "pv-1"}}"#)?
+    ///     .into_iter()
+    ///     .collect();
+    /// let assumptions = Assumptions::new();
+    /// assert!(assumptions.over(&snapshot).volume("pv-1").is_some());
+    /// # Ok::<(), pvbind::api::ReadError>(())
+    /// ```
     pub fn over<'a, V: SchedulingView + ?Sized>(&'a self, view: &'a V) -> AssumedView<'a, V> {
         AssumedView::new(self, view)
     }
@@ -206,6 +218,25 @@ impl Assumptions {
 
     /// Takes away what one assumption put in front, as if it had never been
     /// made. What went since, because something newer arrived, stays gone.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::api::{ClaimKey, PersistentVolumeClaim, Pod};
+    /// use pvbind::scheduling::{Assumptions, DynamicProvision, PodClaims, PodVolumes};
+    /// let claim = Arc::new(PersistentVolumeClaim::default());
+    /// let claims = PodClaims { delayed: vec![Arc::clone(&claim)], ..PodClaims::default() };
+    /// let mut found = PodVolumes::default();
+    /// found.dynamic_provisions.push(DynamicProvision { claim, capacity: None });
+    /// let mut assumptions = Assumptions::new();
+    /// let (assumption, _plan) = assumptions.assume(&Pod::default(), &claims, "node-a", &found);
+    /// let selected = |assumptions: &Assumptions| {
+    ///     let claim = assumptions.claim(&ClaimKey::new("", ""))?;
+    ///     claim.metadata.annotation("volume.kubernetes.io/selected-node").map(str::to_owned)
+    /// };
+    /// assert_eq!(selected(&assumptions).as_deref(), Some("node-a"));
+    /// assumptions.revert(assumption);
+    /// assert!(assumptions.is_empty());
+    /// ```
     pub fn revert(&mut self, assumption: Assumption) {
         for name in &assumption.volumes {
             if let Some(stack) = self.volumes.get_mut(name) {

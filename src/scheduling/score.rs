@@ -167,6 +167,14 @@ impl ScoreShape {
     }
 
     /// The score at a utilisation in percent: 0 to [`MAX_NODE_SCORE`].
+    ///
+    /// ```
+    /// use pvbind::scheduling::{ScoreShape, ShapePoint};
+    /// let shape = ScoreShape::new([ShapePoint { utilization: 50, score: 7 }])?;
+    /// // Level on both sides of its points.
+    /// assert_eq!([shape.at(0), shape.at(50), shape.at(100)], [70, 70, 70]);
+    /// # Ok::<(), pvbind::scheduling::ShapeError>(())
+    /// ```
     pub fn at(&self, utilization: i64) -> i64 {
         let mut below: Option<(i64, i64)> = None;
         for point in &self.points {
@@ -283,7 +291,9 @@ pub fn wasted_bytes(bindings: &[StaticBinding]) -> i128 {
 
 /// The scores of nodes by [`wasted_bytes`], one for each amount: 100 for the
 /// least, 0 for the most, the others in proportion, rounded down. Where all
-/// waste the same, all score 100.
+/// waste the same, all score 100. Upstream has no such score.
+///
+/// Cost: linear in the number of nodes.
 ///
 /// ```
 /// use pvbind::scheduling::least_waste_scores;

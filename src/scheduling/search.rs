@@ -81,7 +81,8 @@ pub fn find_pod_volumes<V: SchedulingView + ?Sized>(
 }
 
 /// What each of these nodes offers the claims of a pod, in the order of the
-/// nodes: exactly the answers of [`find_pod_volumes`].
+/// nodes: exactly the answers of [`find_pod_volumes`], and so of `FindPodVolumes`
+/// of Kubernetes 1.36, which asks node by node.
 ///
 /// # Cost
 /// The pod is prepared once. On each node only what its labels lead to is
@@ -235,6 +236,18 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
     }
 
     /// What each of these nodes offers: see [`find_pod_volumes_on_nodes`].
+    ///
+    /// ```
+    /// use pvbind::api::Node;
+    /// use pvbind::scheduling::{PodClaims, PodSearch};
+    /// use pvbind::view::Snapshot;
+    /// let (claims, snapshot) = (PodClaims::default(), Snapshot::new());
+    /// let search = PodSearch::new(&claims, &snapshot, true);
+    /// let nodes = [Node::default(), Node::default()];
+    /// // In the order of the nodes, and the same as one by one.
+    /// let answers = search.on_nodes(&nodes);
+    /// assert_eq!(answers, [search.on_node(&nodes[0]), search.on_node(&nodes[1])]);
+    /// ```
     pub fn on_nodes<'n>(
         &self,
         nodes: impl IntoIterator<Item = &'n Node>,

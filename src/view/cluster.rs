@@ -50,6 +50,18 @@ pub trait ClusterView {
     fn class(&self, name: &str) -> Option<Held<'_, StorageClass>>;
 
     /// The default class: see [`default_class_among`].
+    ///
+    /// ```
+    /// use pvbind::api::read_objects;
+    /// use pvbind::view::{ClusterView, Snapshot};
+    /// let snapshot: Snapshot = read_objects(
+    ///     r#"{"kind": "StorageClass", "metadata": {"name": "fast", "annotations": {
+    ///         "storageclass.kubernetes.io/is-default-class": "true"}}}"#)?
+    /// .into_iter()
+    /// .collect();
+    /// assert_eq!(snapshot.default_class().unwrap().name(), "fast");
+    /// # Ok::<(), pvbind::api::ReadError>(())
+    /// ```
     fn default_class(&self) -> Option<Held<'_, StorageClass>>;
 
     /// The node of this name.
@@ -60,6 +72,8 @@ pub trait ClusterView {
 
     /// Shows every pod of a namespace that uses a claim of this name, through
     /// an ephemeral volume too, once and in any order; finished pods included.
+    ///
+    /// An example stands at [`Snapshot`](super::Snapshot).
     fn visit_pods_using_claim(&self, namespace: &str, name: &str, visit: &mut dyn FnMut(&Pod));
 
     /// The volume that the binding controller takes for a claim: the answer of

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// ([`Shared`](Held::Shared)); a test may have nothing but plain objects
 /// ([`Borrowed`](Held::Borrowed)). Reading goes through `Deref`. A plan that
 /// edits an object keeps the object that it began from, for which
-/// [`into_arc`](Held::into_arc) copies only a plain one.
+/// [`into_arc`](Held::into_arc) copies only a plain one. This enum is complete.
 ///
 /// ```
 /// use std::sync::Arc;

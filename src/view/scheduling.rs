@@ -40,6 +40,21 @@ pub trait SchedulingView: ClusterView {
 
     /// The CSIStorageCapacities of a class, in the order in which they are to
     /// be considered; a snapshot orders them by namespace and name.
+    ///
+    /// ```
+    /// use pvbind::api::read_objects;
+    /// use pvbind::view::{SchedulingView, Snapshot};
+    /// let snapshot: Snapshot = read_objects(r#"
+    ///     {"kind": "CSIStorageCapacity", "metadata": {"name": "b"}, "storageClassName": "fast"}
+    ///     {"kind": "CSIStorageCapacity", "metadata": {"name": "a"}, "storageClassName": "fast"}
+    ///     {"kind": "CSIStorageCapacity", "metadata": {"name": "c"}, "storageClassName": "slow"}"#)?
+    /// .into_iter()
+    /// .collect();
+    /// let pools = snapshot.capacities_of_class("fast");
+    /// let names: Vec<_> = pools.iter().map(|pool| pool.metadata.name()).collect();
+    /// assert_eq!(names, ["a", "b"]);
+    /// # Ok::<(), pvbind::api::ReadError>(())
+    /// ```
     fn capacities_of_class(&self, class: &str) -> Vec<Held<'_, CsiStorageCapacity>>;
 }
 

@@ -24,6 +24,9 @@ use crate::matching::{FindError, SearchOptions, VolumeIndex};
 /// from before a deletion that comes after it brings the object back, until the
 /// next [`replace_all`](Snapshot::replace_all).
 ///
+/// Objects need uids, as all have that an API server keeps: see
+/// [`ClusterView`].
+///
 /// # Cost
 /// Every look-up and change is logarithmic in the number of objects of the
 /// kind. The pods of a claim and the default class are found without a scan.
@@ -160,6 +163,8 @@ impl Snapshot {
     /// Takes in a complete list of the objects of one kind, as a watch that was
     /// broken off begins again: what is not in the list goes. What the snapshot
     /// holds in a newer version than the list stays.
+    ///
+    /// Cost: linear in both lists, with a logarithm for each object.
     ///
     /// ```
     /// use std::sync::Arc;

@@ -132,6 +132,36 @@ pub(super) fn not_there_yet(config: &Config, job: Provisioning) -> Plan<Next> {
 ///
 /// Upstream's `NewProvisioner` of the plugin: a failure of it is told in an event
 /// of its own, before anything was asked of the backend.
+///
+/// ```
+/// use std::sync::Arc;
+/// use pvbind::api::{PersistentVolumeClaim, StorageClass};
+/// use pvbind::controller::{Config, InTreePlugin, Next, begin};
+/// use pvbind::plan::{Operation, Provisioner, Step};
+/// use pvbind::view::Snapshot;
+/// # let mut config = Config::default();
+/// # config.plugins.push(InTreePlugin {
+/// #     can_provision: true,
+/// #     ..InTreePlugin::new("kubernetes.io/host-path", ["hostPath"])
+/// # });
+/// # let view = Snapshot::new();
+/// let claim: PersistentVolumeClaim = serde_json::from_str(
+///     r#"{"metadata": {"annotations": {"volume.kubernetes.io/selected-node": "node-a"}}}"#)?;
+/// let operation = Operation::Provision {
+///     claim: Arc::new(claim),
+///     class: Arc::new(StorageClass::default()),
+///     provisioner: Provisioner::Internal("kubernetes.io/host-path".to_owned()),
+/// };
+/// let Next::ReadVolume(next) = begin(&config, operation).verdict else { panic!() };
+/// let Next::StartProvisioner(next) = next.answer(&config, &view, None).verdict else { panic!() };
+/// assert_eq!(next.plugin(), "kubernetes.io/host-path");
+/// // The plugin can; but the node that the scheduler chose is not there.
+/// let plan = next.started(&view);
+/// let [Step::Event(event)] = plan.steps.as_slice() else { panic!() };
+/// assert_eq!(event.message, r#"Failed to get target node: node "node-a" not found"#);
+/// assert_eq!(plan.verdict, Next::Finished);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct StartProvisioner {
     pub(super) job: Provisioning,

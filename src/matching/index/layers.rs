@@ -102,6 +102,22 @@ impl<'a> VolumeLayers<'a> {
     }
 
     /// All volumes, by name.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::matching::{VolumeIndex, VolumeLayers};
+    /// let index = |names: &[&str]| -> VolumeIndex {
+    ///     let volume = |name: &&str| -> Arc<PersistentVolume> {
+    ///         serde_json::from_value(serde_json::json!({"metadata": {"name": name}})).map(Arc::new).unwrap()
+    ///     };
+    ///     names.iter().map(volume).collect()
+    /// };
+    /// let (base, front) = (index(&["pv-1", "pv-3"]), index(&["pv-2", "pv-3"]));
+    /// let layers = VolumeLayers::new(&base).behind(&front);
+    /// let names: Vec<_> = layers.all().iter().map(|volume| volume.name()).collect();
+    /// assert_eq!(names, ["pv-1", "pv-2", "pv-3"]);
+    /// ```
     pub fn all(&self) -> Vec<&'a Arc<PersistentVolume>> {
         self.selected(|_| true)
     }

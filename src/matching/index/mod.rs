@@ -116,6 +116,17 @@ impl VolumeIndex {
     }
 
     /// Takes a volume out.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::matching::VolumeIndex;
+    /// let volume: PersistentVolume = serde_json::from_str(r#"{"metadata": {"name": "pv-1"}}"#)?;
+    /// let mut index: VolumeIndex = [Arc::new(volume)].into_iter().collect();
+    /// assert_eq!(index.remove("pv-1").unwrap().name(), "pv-1");
+    /// assert!(index.is_empty() && index.remove("pv-1").is_none());
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn remove(&mut self, name: &str) -> Option<Arc<PersistentVolume>> {
         let volume = self.by_name.remove(name)?;
         self.leave_groups(&volume);
@@ -128,6 +139,17 @@ impl VolumeIndex {
     }
 
     /// All volumes in the order of their names.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::matching::VolumeIndex;
+    /// let volume = |name: &str| -> Arc<PersistentVolume> {
+    ///     serde_json::from_value(serde_json::json!({"metadata": {"name": name}})).map(Arc::new).unwrap()
+    /// };
+    /// let index: VolumeIndex = [volume("b"), volume("a")].into_iter().collect();
+    /// assert_eq!(index.iter().map(|volume| volume.name()).collect::<Vec<_>>(), ["a", "b"]);
+    /// ```
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Arc<PersistentVolume>> {
         self.by_name.iter()
     }

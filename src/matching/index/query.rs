@@ -278,6 +278,23 @@ impl fmt::Debug for ClaimSearch<'_, '_> {
 }
 
 /// A node, prepared for searches for many claims: see [`VolumeIndex::node`].
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use std::sync::Arc;
+/// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+/// use pvbind::matching::VolumeIndex;
+/// let volume: PersistentVolume =
+///     serde_json::from_str(r#"{"metadata": {"name": "pv-1"}, "status": {"phase": "Available"}}"#)?;
+/// let index: VolumeIndex = [Arc::new(volume)].into_iter().collect();
+/// let labels = BTreeMap::new();
+/// let node = index.node(&labels);
+/// // Two claims of one pod: what the first one takes is not for the second.
+/// let (first, second) = (PersistentVolumeClaim::default(), PersistentVolumeClaim::default());
+/// let taken = index.search(&first, true)?.on_node(&node, &[]).unwrap();
+/// assert_eq!(index.search(&second, true)?.on_node(&node, &[taken.name()]), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct NodeLabels<'a> {
     node: Node<'a>,
 }
