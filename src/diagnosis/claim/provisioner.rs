@@ -92,7 +92,9 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 | RequestError::TwoFsTypes { .. }
                 | RequestError::SecretIncomplete { .. }
                 | RequestError::SecretTemplate { .. }
-                | RequestError::Topology(TopologyError::TooManyAllowed { .. })
+                | RequestError::Topology(
+                    TopologyError::TooManyAllowed { .. } | TopologyError::AllowedTooLong { .. }
+                )
         );
         if is_class {
             let class = self.claim.class_name();

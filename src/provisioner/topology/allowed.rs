@@ -7,6 +7,10 @@ use crate::api::TopologySelectorTerm;
 /// that stand in the class itself.
 const MOST_LABELS: usize = 1 << 18;
 
+/// How many bytes these labels may have together, beyond those that stand in the
+/// class itself: a long key is in every segment.
+const MOST_BYTES: usize = 1 << 27;
+
 /// The segments that the terms multiply out to, in the order of the terms, the
 /// first expression of a term varying fastest, repeats kept. A term without
 /// expressions gives none, and so does one with an expression without values.
@@ -15,6 +19,8 @@ pub(super) fn allowed_segments(
 ) -> Result<Vec<Segment>, TopologyError> {
     let written: usize = terms.iter().map(|term| values_of(term).len()).sum();
     let mut labels_left = MOST_LABELS.saturating_add(written);
+    let written: usize = terms.iter().map(|term| bytes_of(&values_of(term), 1)).sum();
+    let mut bytes_left = MOST_BYTES.saturating_add(written);
     let mut segments = Vec::new();
     for term in terms {
         let expressions = values_of(term);
@@ -28,6 +34,9 @@ pub(super) fn allowed_segments(
         labels_left = labels_left
             .checked_sub(labels)
             .ok_or(TopologyError::TooManyAllowed { limit: MOST_LABELS })?;
+        bytes_left = bytes_left
+            .checked_sub(bytes_of(&expressions, count))
+            .ok_or(TopologyError::AllowedTooLong { limit: MOST_BYTES })?;
         for number in 0..count {
             let mut rest = number;
             let pairs = expressions.iter().filter_map(|&(key, values)| {
@@ -39,6 +48,19 @@ pub(super) fn allowed_segments(
         }
     }
     Ok(segments)
+}
+
+/// How many bytes the labels of so many segments have together, of which each
+/// value is in as many as any other of its expression.
+fn bytes_of(expressions: &[(&str, &[String])], segments: usize) -> usize {
+    let of_expression = |(key, values): &(&str, &[String])| {
+        let each = segments.checked_div(values.len()).unwrap_or(0).max(1);
+        let values: usize = values.iter().map(String::len).sum();
+        let values = values.saturating_mul(each);
+        key.len().saturating_mul(segments).saturating_add(values)
+    };
+    let bytes = expressions.iter().map(of_expression);
+    bytes.fold(0, usize::saturating_add)
 }
 
 /// Key and values of each expression of a term.
@@ -100,6 +122,18 @@ mod tests {
         let found = texts(json!([{"matchLabelExpressions": expressions}]));
         let error = TopologyError::TooManyAllowed { limit: 262_144 };
         assert_eq!(found, Err(error));
+    }
+
+    #[test]
+    fn a_long_key_in_many_segments_is_refused() {
+        let values: Vec<_> = (0..100_000).map(|value| value.to_string()).collect();
+        let term = |length| {
+            json!({"matchLabelExpressions": [
+                {"key": "k".repeat(length), "values": values}]})
+        };
+        let error = TopologyError::AllowedTooLong { limit: 134_217_728 };
+        assert_eq!(texts(json!([term(1_000_000)])), Err(error));
+        assert_eq!(texts(json!([term(300)])).unwrap().len(), 100_000);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Segment, TopologyError};
+use super::Segment;
 use crate::api::Node;
 use crate::view::ProvisioningView;
 
@@ -12,8 +12,8 @@ use crate::view::ProvisioningView;
 /// a segment may come more than once.
 pub(super) fn cluster_segments<V: ProvisioningView + ?Sized>(
     view: &V,
-    keys: &[String],
-) -> Result<Vec<Segment>, TopologyError> {
+    keys: &BTreeSet<&str>,
+) -> Vec<Segment> {
     /// So many segments are few in any cluster.
     const FEW: usize = 128;
     let mut seen = BTreeSet::new();
@@ -31,7 +31,7 @@ pub(super) fn cluster_segments<V: ProvisioningView + ?Sized>(
         let labels = node.metadata.labels();
         place.clear();
         for key in keys {
-            let Some(value) = labels.get(key) else {
+            let Some(value) = labels.get(*key) else {
                 return;
             };
             place.extend_from_slice(&value.len().to_be_bytes());
@@ -42,33 +42,24 @@ pub(super) fn cluster_segments<V: ProvisioningView + ?Sized>(
             segments.extend(segment_of(node, keys));
         }
     });
-    some(segments, keys)
+    segments
 }
 
 pub(super) fn cluster_segments_plain<V: ProvisioningView + ?Sized>(
     view: &V,
-    keys: &[String],
-) -> Result<Vec<Segment>, TopologyError> {
+    keys: &BTreeSet<&str>,
+) -> Vec<Segment> {
     let mut segments = Vec::new();
     view.visit_nodes(&mut |node| segments.extend(segment_of(node, keys)));
-    some(segments, keys)
-}
-
-fn some(segments: Vec<Segment>, keys: &[String]) -> Result<Vec<Segment>, TopologyError> {
-    match segments.is_empty() {
-        true => Err(TopologyError::KeysOnNoNode {
-            keys: keys.to_vec(),
-        }),
-        false => Ok(segments),
-    }
+    segments
 }
 
 /// The node's segment, if it has all the labels.
-fn segment_of(node: &Node, keys: &[String]) -> Option<Segment> {
+fn segment_of(node: &Node, keys: &BTreeSet<&str>) -> Option<Segment> {
     let labels = node.metadata.labels();
     let pairs: Option<Vec<_>> = keys
         .iter()
-        .map(|key| Some((key.as_str(), labels.get(key)?.as_str())))
+        .map(|key| Some((*key, labels.get(*key)?.as_str())))
         .collect();
     pairs.map(Segment::new)
 }

@@ -87,6 +87,13 @@ pub enum TopologyError {
         /// How many labels all segments may have together.
         limit: usize,
     },
+    /// The class's terms multiply out to longer labels than can be asked for.
+    /// Upstream has no such bound.
+    #[error("allowedTopologies multiply out to more than {limit} bytes of labels")]
+    AllowedTooLong {
+        /// How many bytes the labels of all segments may have together.
+        limit: usize,
+    },
 }
 
 /// A list as upstream prints it: in brackets, with spaces between.

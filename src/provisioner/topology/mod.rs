@@ -17,6 +17,8 @@ use cluster::{cluster_segments, cluster_segments_plain};
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
 use super::csi::TopologyRequirement;
 use crate::api::{CsiNode, TopologySelectorTerm};
 use crate::view::ProvisioningView;
@@ -74,8 +76,9 @@ impl<'a> TopologyQuery<'a> {
 /// # Differences
 /// - Without a selected node, the keys are those of the first CSINode of the
 ///   view that has some; upstream takes any.
-/// - A class whose terms multiply out to more than 262,144 labels is refused;
-///   upstream would go on until its memory is full.
+/// - A class whose terms multiply out to more than 262,144 labels, or 128 MiB of
+///   them, beyond what stands in it, is refused; upstream would go on until its
+///   memory is full.
 ///
 /// # Errors
 /// A [`TopologyError`], if the selected node does not fit the driver or the
@@ -148,7 +151,7 @@ pub fn topology_requirement_plain<V: ProvisioningView + ?Sized>(
 fn decide<V: ProvisioningView + ?Sized>(
     query: &TopologyQuery<'_>,
     view: &V,
-    cluster_segments: fn(&V, &[String]) -> Result<Vec<Segment>, TopologyError>,
+    cluster_segments: fn(&V, &BTreeSet<&str>) -> Vec<Segment>,
 ) -> Result<Option<TopologyRequirement>, TopologyError> {
     let selected = query
         .selected_node
@@ -165,12 +168,23 @@ fn decide<V: ProvisioningView + ?Sized>(
             preferred: segment(),
         }));
     }
+    // A key that a CSINode names many times is looked for once.
+    let search = |keys: &[String]| {
+        let different = keys.iter().map(String::as_str).collect();
+        let found = cluster_segments(view, &different);
+        match found.is_empty() {
+            true => Err(TopologyError::KeysOnNoNode {
+                keys: keys.to_vec(),
+            }),
+            false => Ok(found),
+        }
+    };
     let mut requisite = if !query.allowed.is_empty() {
         allowed_segments(query.allowed)?
     } else if let Some(selected) = &selected {
-        cluster_segments(view, &selected.keys)?
+        search(&selected.keys)?
     } else if query.is_immediate {
-        cluster_segments(view, &any_keys(query.driver, view)?)?
+        search(&any_keys(query.driver, view)?)?
     } else {
         Vec::new()
     };

@@ -217,3 +217,63 @@ fn many_places_and_then_many_nodes_in_few_of_them_are_each_place_once() {
     assert_eq!(found, topology_requirement_plain(&on("n000"), &cluster));
     assert_eq!(found.unwrap().unwrap().requisite.len(), 300);
 }
+
+#[test]
+fn a_driver_with_many_keys_and_a_class_with_many_places_cost_no_product_of_both() {
+    const MANY: usize = 100_000;
+    let labels: serde_json::Map<_, _> = (0..MANY)
+        .map(|key| (format!("k{key:06}"), json!("x")))
+        .collect();
+    let keys: Vec<_> = labels.keys().cloned().collect();
+    let node = json!({"kind": "Node", "metadata": {"name": "n1", "labels": labels}});
+    let csi_node = json!({"kind": "CSINode", "metadata": {"name": "n1"}, "spec": {"drivers": [
+        {"name": "csi", "topologyKeys": keys}]}});
+    let cluster: Snapshot = read_objects(&format!("{node}\n{csi_node}"))
+        .unwrap()
+        .into_iter()
+        .collect();
+    let values: Vec<_> = (0..MANY).map(|value| format!("y{value}")).collect();
+    let terms = allowed(json!([{"matchLabelExpressions": [
+        {"key": "k099999", "values": values}]}]));
+    for is_strict in [false, true] {
+        let query = TopologyQuery {
+            allowed: &terms,
+            is_strict,
+            ..on("n1")
+        };
+        assert!(topology_requirement(&query, &cluster).is_err());
+    }
+}
+
+#[test]
+fn a_key_that_is_named_many_times_is_looked_for_once_on_each_node() {
+    let keys = vec!["zone"; 100_000];
+    let csi_node = json!({"kind": "CSINode", "metadata": {"name": "n00001"}, "spec": {"drivers": [
+        {"name": "csi", "topologyKeys": keys}]}});
+    let mut objects = csi_node.to_string();
+    for number in 0..50_000 {
+        let metadata = json!({"name": format!("n{number:05}"), "labels": {"zone": "a"}});
+        objects += &json!({"kind": "Node", "metadata": metadata}).to_string();
+    }
+    let cluster: Snapshot = read_objects(&objects).unwrap().into_iter().collect();
+    let found = topology_requirement(&on("n00001"), &cluster)
+        .unwrap()
+        .unwrap();
+    assert_eq!(found.requisite.len(), 1);
+    let unknown = read_objects(
+        r#"{"kind": "CSINode", "metadata": {"name": "n"}, "spec": {"drivers": [
+            {"name": "csi", "topologyKeys": ["b", "a", "b"]}]}}"#,
+    );
+    let cluster: Snapshot = unknown.unwrap().into_iter().collect();
+    let query = TopologyQuery {
+        is_immediate: true,
+        ..TopologyQuery::new("csi", "claim")
+    };
+    // As upstream has it, as the CSINode says it.
+    assert_eq!(
+        topology_requirement(&query, &cluster)
+            .unwrap_err()
+            .to_string(),
+        "topologyKeys [b a b] were not found on any nodes"
+    );
+}
