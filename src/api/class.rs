@@ -46,8 +46,8 @@ object! {
 open_enum! {
     /// When a claim is bound.
     ///
-    /// An API server fills it in; a class without one is an error of every sync of
-    /// its claims, not `Immediate`.
+    /// An API server fills it in. A class without one is an error for every claim
+    /// of it that has no volume yet, and does not count as `Immediate`.
     ///
     /// ```
     /// use pvbind::api::VolumeBindingMode;

@@ -45,7 +45,7 @@ pub enum ClaimState {
 ///
 /// ```
 /// use pvbind::binding::{ClaimLifeEvent, ClaimState};
-/// // A bound claim is never pending again; from the very same event a new one is.
+/// // A claim without volume waits; one that is bound never does again.
 /// assert_eq!(ClaimState::New.after(ClaimLifeEvent::Waits), Ok(ClaimState::Pending));
 /// assert!(ClaimState::Bound.after(ClaimLifeEvent::Waits).is_err());
 /// ```

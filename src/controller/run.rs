@@ -90,8 +90,8 @@ pub struct ProvisionRequest {
 
 /// Why a volume is not deleted in the backend.
 ///
-/// Which it is decides what people hear: [`InUse`](Self::InUse) is an event of type Normal and
-/// leaves the volume as it is; the others make it Failed.
+/// Of a volume that is to be reclaimed [`InUse`](Self::InUse) is told in an event
+/// of type Normal, and the volume stays Released; the others make it Failed.
 ///
 /// ```
 /// use pvbind::controller::DeleteError;

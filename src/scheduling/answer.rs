@@ -110,8 +110,8 @@ impl PodVolumes {
 
 /// Why there is no answer for a node. `Display` is upstream's text.
 ///
-/// It says nothing about the node: a scheduler does not call the node unfit, but
-/// puts the pod off.
+/// It says nothing about the node: with it upstream's scheduler ends the attempt
+/// to schedule the pod, whatever the other nodes offer.
 ///
 /// ```
 /// use std::sync::Arc;

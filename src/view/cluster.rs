@@ -21,21 +21,77 @@ use crate::matching::{FindError, SearchOptions};
 /// be told from a later one. Give manifests one each before you ask.
 ///
 /// No answer costs a copy of an object: see [`Held`]. [`Snapshot`] is the
-/// ready-made view; over an embedder's own store a method is a line or two:
+/// ready-made view; over an embedder's own store each method is a line or two:
 ///
 /// ```
 /// use std::collections::HashMap;
 /// use std::sync::{Arc, RwLock};
-/// use pvbind::api::PersistentVolume;
-/// use pvbind::view::Held;
-/// struct Store(RwLock<HashMap<String, Arc<PersistentVolume>>>);
-/// impl Store {
+/// use pvbind::api::{CsiDriver, Node, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass};
+/// use pvbind::controller::{Config, sync_claim};
+/// use pvbind::matching::{FindError, SearchOptions, find_best_match_for_claim};
+/// use pvbind::view::{ClusterView, Held, default_class_among};
+///
+/// type Shared<T> = RwLock<HashMap<String, Arc<T>>>;
+/// #[derive(Default)]
+/// struct Store {
+///     volumes: Shared<PersistentVolume>,
+///     claims: Shared<PersistentVolumeClaim>,
+///     classes: Shared<StorageClass>,
+///     pods: Shared<Pod>,
+/// }
+/// fn get<T>(store: &Shared<T>, key: &str) -> Option<Held<'static, T>> {
+///     store.read().ok()?.get(key).cloned().map(Held::Shared)
+/// }
+///
+/// impl ClusterView for Store {
 ///     fn volume(&self, name: &str) -> Option<Held<'_, PersistentVolume>> {
-///         self.0.read().unwrap().get(name).cloned().map(Held::Shared)
+///         get(&self.volumes, name)
+///     }
+///     fn claim(&self, namespace: &str, name: &str) -> Option<Held<'_, PersistentVolumeClaim>> {
+///         get(&self.claims, &format!("{namespace}/{name}"))
+///     }
+///     fn class(&self, name: &str) -> Option<Held<'_, StorageClass>> {
+///         get(&self.classes, name)
+///     }
+///     fn default_class(&self) -> Option<Held<'_, StorageClass>> {
+///         let classes = self.classes.read().ok()?;
+///         let name = default_class_among(classes.values().map(Arc::as_ref))?.name();
+///         classes.get(name).cloned().map(Held::Shared)
+///     }
+///     // For in-tree plugins, the scheduler and diagnosis; this controller needs neither.
+///     fn node(&self, _name: &str) -> Option<Held<'_, Node>> {
+///         None
+///     }
+///     fn csi_driver(&self, _name: &str) -> Option<Held<'_, CsiDriver>> {
+///         None
+///     }
+///     fn visit_pods_using_claim(&self, namespace: &str, name: &str, visit: &mut dyn FnMut(&Pod)) {
+///         let Ok(pods) = self.pods.read() else { return };
+///         let pods = pods.values().filter(|pod| pod.metadata.namespace() == namespace);
+///         pods.filter(|pod| pod.uses_claim(name)).for_each(|pod| visit(pod));
+///     }
+///     // Linear; a large cluster keeps a `VolumeIndex` instead.
+///     fn best_match(
+///         &self,
+///         claim: &PersistentVolumeClaim,
+///         options: SearchOptions,
+///     ) -> Result<Option<Held<'_, PersistentVolume>>, FindError> {
+///         let Ok(volumes) = self.volumes.read() else { return Ok(None) };
+///         let found = find_best_match_for_claim(claim, volumes.values().map(Arc::as_ref), options)?;
+///         let found = found.and_then(|found| volumes.get(found.name()).cloned());
+///         Ok(found.map(Held::Shared))
 ///     }
 /// }
-/// # let store = Store(RwLock::new(HashMap::from([("pv-1".to_owned(), Arc::default())])));
-/// # assert!(store.volume("pv-1").is_some());
+///
+/// let store = Store::default();
+/// let volume: PersistentVolume = serde_json::from_str(
+///     r#"{"metadata": {"name": "pv-1"}, "status": {"phase": "Available"},
+///         "spec": {"capacity": {"storage": "5Gi"}}}"#)?;
+/// store.volumes.write().unwrap().insert("pv-1".to_owned(), Arc::new(volume));
+/// let claim: PersistentVolumeClaim =
+///     serde_json::from_str(r#"{"metadata": {"name": "data", "uid": "u-1"}}"#)?;
+/// assert_eq!(sync_claim(&Config::default(), &store, &claim).steps.len(), 4); // a bind
+/// # Ok::<(), serde_json::Error>(())
 /// ```
 ///
 /// [`Snapshot`]: super::Snapshot

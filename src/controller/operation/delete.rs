@@ -152,12 +152,63 @@ impl DeleteVolume {
         &self.volume
     }
 
-    /// The backend deleted the volume; its object may go.
+    /// The backend deleted the volume; its object may go. Before that it is read
+    /// once more, and loses the finalizer `kubernetes.io/pv-controller`.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::PersistentVolume;
+    /// # use pvbind::controller::{Config, InTreePlugin, Next, begin};
+    /// # use pvbind::plan::{Operation, Step, Write};
+    /// # use pvbind::view::Snapshot;
+    /// # let mut config = Config::default();
+    /// # config.plugins.push(InTreePlugin {
+    /// #     can_provision: true, can_delete: true, can_recycle: true,
+    /// #     ..InTreePlugin::new("kubernetes.io/nfs", ["nfs"])
+    /// # });
+    /// # let view = Snapshot::new();
+    /// # let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"name": "pv-1", "uid": "u-1"}, "status": {"phase": "Released"},
+    /// #     "spec": {"persistentVolumeReclaimPolicy": "Delete", "nfs": {"path": "/"},
+    /// #         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-2"}}}))?;
+    /// # let operation = Operation::Delete { volume: Arc::new(volume.clone()) };
+    /// # let Next::ReadVolume(next) = begin(&config, operation).verdict else { panic!() };
+    /// # let Next::Delete(next) = next.answer(&config, &view, Some(volume)).verdict else { panic!() };
+    /// let plan = next.deleted();
+    /// assert!(matches!(plan.verdict, Next::ReadVolume(_)));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn deleted(self) -> Plan<Next> {
         read_again(&self.volume, Stage::AfterBackend)
     }
 
-    /// The volume is still in use; the next sync tries again.
+    /// The volume is still in use: an event `VolumeDelete` of type Normal, and the
+    /// next sync tries again.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::PersistentVolume;
+    /// # use pvbind::controller::{Config, InTreePlugin, Next, begin};
+    /// # use pvbind::plan::{Operation, Step, Write};
+    /// # use pvbind::view::Snapshot;
+    /// # let mut config = Config::default();
+    /// # config.plugins.push(InTreePlugin {
+    /// #     can_provision: true, can_delete: true, can_recycle: true,
+    /// #     ..InTreePlugin::new("kubernetes.io/nfs", ["nfs"])
+    /// # });
+    /// # let view = Snapshot::new();
+    /// # let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"name": "pv-1", "uid": "u-1"}, "status": {"phase": "Released"},
+    /// #     "spec": {"persistentVolumeReclaimPolicy": "Delete", "nfs": {"path": "/"},
+    /// #         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-2"}}}))?;
+    /// # let operation = Operation::Delete { volume: Arc::new(volume.clone()) };
+    /// # let Next::ReadVolume(next) = begin(&config, operation).verdict else { panic!() };
+    /// # let Next::Delete(next) = next.answer(&config, &view, Some(volume)).verdict else { panic!() };
+    /// let plan = next.in_use("mounted by 10.0.0.7");
+    /// let [Step::Event(event)] = plan.steps.as_slice() else { panic!() };
+    /// assert_eq!(event.to_string(), "Normal VolumeDelete on PersistentVolume pv-1: mounted by 10.0.0.7");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn in_use(self, message: &str) -> Plan<Next> {
         let mut draft = Draft::of_operation();
         let reason = EventReason::VolumeDelete;
@@ -165,12 +216,66 @@ impl DeleteVolume {
         draft.with(Next::Finished)
     }
 
-    /// The backend could not delete the volume.
+    /// The backend could not delete the volume: it becomes Failed with this
+    /// message, and an event `VolumeFailedDelete` says so. Syncs try again.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::PersistentVolume;
+    /// # use pvbind::controller::{Config, InTreePlugin, Next, begin};
+    /// # use pvbind::plan::{Operation, Step, Write};
+    /// # use pvbind::view::Snapshot;
+    /// # let mut config = Config::default();
+    /// # config.plugins.push(InTreePlugin {
+    /// #     can_provision: true, can_delete: true, can_recycle: true,
+    /// #     ..InTreePlugin::new("kubernetes.io/nfs", ["nfs"])
+    /// # });
+    /// # let view = Snapshot::new();
+    /// # let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"name": "pv-1", "uid": "u-1"}, "status": {"phase": "Released"},
+    /// #     "spec": {"persistentVolumeReclaimPolicy": "Delete", "nfs": {"path": "/"},
+    /// #         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-2"}}}))?;
+    /// # let operation = Operation::Delete { volume: Arc::new(volume.clone()) };
+    /// # let Next::ReadVolume(next) = begin(&config, operation).verdict else { panic!() };
+    /// # let Next::Delete(next) = next.answer(&config, &view, Some(volume)).verdict else { panic!() };
+    /// let plan = next.failed("permission denied");
+    /// let [Step::Write { write: Write::VolumeStatus(change), .. }, Step::Event(event)] =
+    ///     plan.steps.as_slice() else { panic!() };
+    /// assert_eq!(change.to.status.message.as_deref(), Some("permission denied"));
+    /// assert_eq!(event.reason.as_str(), "VolumeFailedDelete");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn failed(self, message: &str) -> Plan<Next> {
         fail(&self.volume, message)
     }
 
-    /// The plugin cannot delete volumes at all now.
+    /// The plugin cannot delete volumes at all now: as [`failed`](Self::failed),
+    /// with upstream's words in front.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::PersistentVolume;
+    /// # use pvbind::controller::{Config, InTreePlugin, Next, begin};
+    /// # use pvbind::plan::{Operation, Step, Write};
+    /// # use pvbind::view::Snapshot;
+    /// # let mut config = Config::default();
+    /// # config.plugins.push(InTreePlugin {
+    /// #     can_provision: true, can_delete: true, can_recycle: true,
+    /// #     ..InTreePlugin::new("kubernetes.io/nfs", ["nfs"])
+    /// # });
+    /// # let view = Snapshot::new();
+    /// # let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"name": "pv-1", "uid": "u-1"}, "status": {"phase": "Released"},
+    /// #     "spec": {"persistentVolumeReclaimPolicy": "Delete", "nfs": {"path": "/"},
+    /// #         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-2"}}}))?;
+    /// # let operation = Operation::Delete { volume: Arc::new(volume.clone()) };
+    /// # let Next::ReadVolume(next) = begin(&config, operation).verdict else { panic!() };
+    /// # let Next::Delete(next) = next.answer(&config, &view, Some(volume)).verdict else { panic!() };
+    /// let plan = next.cannot_start("no credentials");
+    /// let [_, Step::Event(event)] = plan.steps.as_slice() else { panic!() };
+    /// assert_eq!(event.message, r#"failed to create deleter for volume "pv-1": no credentials"#);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn cannot_start(self, message: &str) -> Plan<Next> {
         fail(&self.volume, &cannot_start(&self.volume, message))
     }

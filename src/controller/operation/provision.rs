@@ -178,7 +178,38 @@ impl StartProvisioner {
         &self.job.class
     }
 
-    /// The plugin can make volumes.
+    /// The plugin can make volumes: the next question is for the volume, on the
+    /// node that was selected for the claim, if one was. If that node is not in the
+    /// view, the operation ends with an event `ProvisioningFailed`.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::{PersistentVolume, PersistentVolumeClaim, StorageClass};
+    /// # use pvbind::controller::{Config, InTreePlugin, Next, begin};
+    /// # use pvbind::plan::{Operation, Provisioner, Step, Write};
+    /// # use pvbind::view::Snapshot;
+    /// # let mut config = Config::default();
+    /// # config.plugins.push(InTreePlugin {
+    /// #     can_provision: true, can_delete: true, can_recycle: true,
+    /// #     ..InTreePlugin::new("kubernetes.io/nfs", ["nfs"])
+    /// # });
+    /// # let view = Snapshot::new();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/selected-node": "node-a"}}}))?;
+    /// # let class: StorageClass = serde_json::from_str(r#"{"metadata": {"name": "fast"}}"#)?;
+    /// # let mut view = view;
+    /// # view.apply::<pvbind::api::Node>(serde_json::from_str(r#"{"metadata": {"name": "node-a"}}"#).map(Arc::new)?);
+    /// # let plan = begin(&config, Operation::Provision {
+    /// #     claim: Arc::new(claim), class: Arc::new(class),
+    /// #     provisioner: Provisioner::Internal("kubernetes.io/nfs".to_owned()),
+    /// # });
+    /// # let Next::ReadVolume(next) = plan.verdict else { panic!() };
+    /// # let Next::StartProvisioner(next) = next.answer(&config, &view, None).verdict else { panic!() };
+    /// let Next::Provision(next) = next.started(&view).verdict else { panic!() };
+    /// assert_eq!(next.request().node.unwrap().name(), "node-a");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn started<V: ClusterView + ?Sized>(self, view: &V) -> Plan<Next> {
         let metadata = &self.job.claim.metadata;
         let selected = metadata.annotation(names::SELECTED_NODE);
@@ -198,7 +229,38 @@ impl StartProvisioner {
         }))
     }
 
-    /// The plugin cannot be started.
+    /// The plugin cannot be started: an event `ProvisioningFailed`, and the next
+    /// sync of the claim tries again.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::{PersistentVolume, PersistentVolumeClaim, StorageClass};
+    /// # use pvbind::controller::{Config, InTreePlugin, Next, begin};
+    /// # use pvbind::plan::{Operation, Provisioner, Step, Write};
+    /// # use pvbind::view::Snapshot;
+    /// # let mut config = Config::default();
+    /// # config.plugins.push(InTreePlugin {
+    /// #     can_provision: true, can_delete: true, can_recycle: true,
+    /// #     ..InTreePlugin::new("kubernetes.io/nfs", ["nfs"])
+    /// # });
+    /// # let view = Snapshot::new();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/selected-node": "node-a"}}}))?;
+    /// # let class: StorageClass = serde_json::from_str(r#"{"metadata": {"name": "fast"}}"#)?;
+    /// # let mut view = view;
+    /// # view.apply::<pvbind::api::Node>(serde_json::from_str(r#"{"metadata": {"name": "node-a"}}"#).map(Arc::new)?);
+    /// # let plan = begin(&config, Operation::Provision {
+    /// #     claim: Arc::new(claim), class: Arc::new(class),
+    /// #     provisioner: Provisioner::Internal("kubernetes.io/nfs".to_owned()),
+    /// # });
+    /// # let Next::ReadVolume(next) = plan.verdict else { panic!() };
+    /// # let Next::StartProvisioner(next) = next.answer(&config, &view, None).verdict else { panic!() };
+    /// let plan = next.cannot_start("no credentials");
+    /// let [Step::Event(event)] = plan.steps.as_slice() else { panic!() };
+    /// assert_eq!(event.message, "Failed to create provisioner: no credentials");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn cannot_start(self, message: &str) -> Plan<Next> {
         let message = format!("Failed to create provisioner: {message}");
         self.job.fails(message)
@@ -276,8 +338,45 @@ impl ProvisionVolume {
         draft.with(Next::AfterWrite(AfterWrite::new(job)))
     }
 
-    /// The backend could not make a volume. The scheduler may choose another
-    /// node.
+    /// The backend could not make a volume. The claim loses the annotation
+    /// `volume.kubernetes.io/selected-node`, so that the scheduler may choose another
+    /// node, and an event `ProvisioningFailed` says why.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::{PersistentVolume, PersistentVolumeClaim, StorageClass};
+    /// # use pvbind::controller::{Config, InTreePlugin, Next, begin};
+    /// # use pvbind::plan::{Operation, Provisioner, Step, Write};
+    /// # use pvbind::view::Snapshot;
+    /// # let mut config = Config::default();
+    /// # config.plugins.push(InTreePlugin {
+    /// #     can_provision: true, can_delete: true, can_recycle: true,
+    /// #     ..InTreePlugin::new("kubernetes.io/nfs", ["nfs"])
+    /// # });
+    /// # let view = Snapshot::new();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/selected-node": "node-a"}}}))?;
+    /// # let class: StorageClass = serde_json::from_str(r#"{"metadata": {"name": "fast"}}"#)?;
+    /// # let mut view = view;
+    /// # view.apply::<pvbind::api::Node>(serde_json::from_str(r#"{"metadata": {"name": "node-a"}}"#).map(Arc::new)?);
+    /// # let plan = begin(&config, Operation::Provision {
+    /// #     claim: Arc::new(claim), class: Arc::new(class),
+    /// #     provisioner: Provisioner::Internal("kubernetes.io/nfs".to_owned()),
+    /// # });
+    /// # let Next::ReadVolume(next) = plan.verdict else { panic!() };
+    /// # let Next::StartProvisioner(next) = next.answer(&config, &view, None).verdict else { panic!() };
+    /// # let Next::Provision(next) = next.started(&view).verdict else { panic!() };
+    /// let plan = next.failed("no space");
+    /// let [Step::Write { write: Write::Claim(change), .. }, Step::Event(event)] =
+    ///     plan.steps.as_slice() else { panic!() };
+    /// assert!(!change.to.metadata.has_annotation("volume.kubernetes.io/selected-node"));
+    /// assert_eq!(
+    ///     event.message,
+    ///     r#"Failed to provision volume with StorageClass "fast": no space"#,
+    /// );
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn failed(self, message: &str) -> Plan<Next> {
         let job = self.job;
         let mut draft = Draft::of_operation();
@@ -424,14 +523,17 @@ impl CleanUpVolume {
         self.is_confirmed
     }
 
-    /// The backend deleted the volume.
+    /// The backend deleted the volume: see the type's own page for what upstream
+    /// makes of it.
     pub fn deleted(mut self) -> Plan<Next> {
         self.is_confirmed = true;
         let message = format!("persistentvolumes {:?} not found", self.volume.name());
         self.failed(&message)
     }
 
-    /// The backend could not delete the volume, or it is still in use.
+    /// The backend could not delete the volume, or it is still in use. It is
+    /// asked again at once; after the fifth time an event
+    /// `ProvisioningCleanupFailed` asks people to delete it.
     pub fn failed(mut self, message: &str) -> Plan<Next> {
         self.failed_attempts = self.failed_attempts.saturating_add(1);
         if self.failed_attempts < ATTEMPTS {
@@ -448,7 +550,8 @@ impl CleanUpVolume {
         Provisioning::over(draft)
     }
 
-    /// The plugin cannot delete volumes at all now.
+    /// The plugin cannot delete volumes at all now; counts as
+    /// [`failed`](Self::failed).
     pub fn cannot_start(self, message: &str) -> Plan<Next> {
         let message = super::delete::cannot_start(&self.volume, message);
         self.failed(&message)

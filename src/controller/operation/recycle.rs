@@ -112,7 +112,35 @@ impl RecycleVolume {
         &self.volume
     }
 
-    /// The files are deleted; the volume may serve another claim.
+    /// The files are deleted; the volume may serve another claim: an event
+    /// `VolumeRecycled`, then the volume is unbound and becomes Available. One that
+    /// was reserved by hand stays so.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::PersistentVolume;
+    /// # use pvbind::controller::{Config, InTreePlugin, Next, begin};
+    /// # use pvbind::plan::{Operation, Step, Write};
+    /// # use pvbind::view::Snapshot;
+    /// # let mut config = Config::default();
+    /// # config.plugins.push(InTreePlugin {
+    /// #     can_provision: true, can_delete: true, can_recycle: true,
+    /// #     ..InTreePlugin::new("kubernetes.io/nfs", ["nfs"])
+    /// # });
+    /// # let view = Snapshot::new();
+    /// # let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"name": "pv-1", "uid": "u-1"}, "status": {"phase": "Released"},
+    /// #     "spec": {"persistentVolumeReclaimPolicy": "Recycle", "nfs": {"path": "/"},
+    /// #         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-2"}}}))?;
+    /// # let operation = Operation::Recycle { volume: Arc::new(volume.clone()) };
+    /// # let Next::ReadVolume(next) = begin(&config, operation).verdict else { panic!() };
+    /// # let Next::Recycle(next) = next.answer(&config, &view, Some(volume)).verdict else { panic!() };
+    /// let plan = next.recycled();
+    /// let Some(Step::Write { write: Write::VolumeStatus(change), .. }) = plan.steps.last() else { panic!() };
+    /// assert_eq!(change.to.status.phase.as_ref().unwrap().as_str(), "Available");
+    /// assert_eq!(change.to.claim_ref().unwrap().key(), "shop/data"); // without uid
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn recycled(self) -> Plan<Next> {
         let mut draft = Draft::of_operation();
         let reason = EventReason::VolumeRecycled;
@@ -122,7 +150,33 @@ impl RecycleVolume {
         draft.with(Next::Finished)
     }
 
-    /// The files could not be deleted.
+    /// The files could not be deleted: the volume becomes Failed, and an event
+    /// `VolumeFailedRecycle` says so.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::PersistentVolume;
+    /// # use pvbind::controller::{Config, InTreePlugin, Next, begin};
+    /// # use pvbind::plan::{Operation, Step, Write};
+    /// # use pvbind::view::Snapshot;
+    /// # let mut config = Config::default();
+    /// # config.plugins.push(InTreePlugin {
+    /// #     can_provision: true, can_delete: true, can_recycle: true,
+    /// #     ..InTreePlugin::new("kubernetes.io/nfs", ["nfs"])
+    /// # });
+    /// # let view = Snapshot::new();
+    /// # let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"name": "pv-1", "uid": "u-1"}, "status": {"phase": "Released"},
+    /// #     "spec": {"persistentVolumeReclaimPolicy": "Recycle", "nfs": {"path": "/"},
+    /// #         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-2"}}}))?;
+    /// # let operation = Operation::Recycle { volume: Arc::new(volume.clone()) };
+    /// # let Next::ReadVolume(next) = begin(&config, operation).verdict else { panic!() };
+    /// # let Next::Recycle(next) = next.answer(&config, &view, Some(volume)).verdict else { panic!() };
+    /// let plan = next.failed("server is down");
+    /// let [Step::Write { .. }, Step::Event(event)] = plan.steps.as_slice() else { panic!() };
+    /// assert_eq!(event.message, "Recycle failed: server is down");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn failed(self, message: &str) -> Plan<Next> {
         fail(&self.volume, &format!("Recycle failed: {message}"))
     }
