@@ -68,9 +68,12 @@ impl Demand {
         for claims in shapes.into_iter().flat_map(BTreeMap::values) {
             let split = claims.partition_point(|claim| claim.asked() <= volume.storage());
             let (small, large) = claims.split_at_checked(split).unwrap_or_default();
-            // The one that is nearest to the volume's size speaks for all.
-            for (side, nearest) in [(small, small.last()), (large, large.first())] {
-                let Some(nearest) = nearest else {
+            // The ones that are nearest to the volume's size, of which the first
+            // speaks for all.
+            let below: Vec<_> = small.iter().rev().take(TOLD).collect();
+            let above: Vec<_> = large.iter().take(TOLD).collect();
+            for (side, few) in [(small, below), (large, above)] {
+                let Some(nearest) = few.first() else {
                     continue;
                 };
                 let mut bare = PersistentVolumeClaim::clone(&nearest.claim);
@@ -78,7 +81,8 @@ impl Demand {
                 let report = MatchReport::new(&bare, [volume], &options);
                 match report.summary().refused.first() {
                     Some(refused) => {
-                        offers.stop(Rule::of(&refused.refusal), &nearest.claim, side.len());
+                        let few = few.into_iter().map(|pending| ClaimKey::of(&pending.claim));
+                        offers.stop(Rule::of(&refused.refusal), few, side.len());
                     }
                     None => side
                         .iter()
@@ -105,20 +109,26 @@ impl Offers {
                 return;
             }
         };
-        self.stop(Rule::of(&refusal), &pending.claim, 1);
+        let claim = ClaimKey::of(&pending.claim);
+        self.stop(Rule::of(&refusal), [claim], 1);
     }
 
-    fn stop(&mut self, rule: Rule, claim: &PersistentVolumeClaim, count: usize) {
+    /// One rule stops so many claims, of which these are the first few.
+    fn stop(&mut self, rule: Rule, claims: impl IntoIterator<Item = ClaimKey>, count: usize) {
         let same = self
             .stopped
             .iter_mut()
             .find(|stop| stop.rule.code == rule.code);
         match same {
-            Some(stop) => stop.count = stop.count.saturating_add(count),
+            Some(stop) => {
+                stop.count = stop.count.saturating_add(count);
+                let room = TOLD.saturating_sub(stop.claims.len());
+                stop.claims.extend(claims.into_iter().take(room));
+            }
             None => self.stopped.push(ClaimStop {
                 rule,
                 count,
-                example: claim.metadata.key(),
+                claims: claims.into_iter().collect(),
             }),
         }
     }

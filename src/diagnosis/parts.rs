@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::Code;
 use super::words::{Cut, Name, Names, Parts};
+use crate::api::ClaimKey;
 use crate::matching::{Refusal, RefusedCount, VolumeReport};
 use crate::quantity::Quantity;
 
@@ -232,13 +233,15 @@ pub struct ClaimStop {
     pub rule: Rule,
     /// How many claims it stops.
     pub count: usize,
-    /// One of them, `NAMESPACE/NAME`.
-    pub example: String,
+    /// Those claims, of many the first few.
+    pub claims: Vec<ClaimKey>,
 }
 
 impl fmt::Display for ClaimStop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "for {} it {}", Name(&self.example), self.rule)?;
+        let example = self.claims.first().map(ClaimKey::to_string);
+        let example = example.unwrap_or_default();
+        write!(f, "for {} it {}", Name(&example), self.rule)?;
         match self.count.saturating_sub(1) {
             0 => Ok(()),
             more => write!(f, ", as for {more} more"),

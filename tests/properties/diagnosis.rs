@@ -291,7 +291,23 @@ proptest! {
                 !claim.is_bind_completed() && claim.volume_name().is_empty()
                     && !claim.metadata.has_annotation("volume.kubernetes.io/selected-node")
             });
-            let fitting: Vec<_> = pending.map(|claim| pvbind::api::ClaimKey::of(claim)).filter(fits).collect();
+            let pending: Vec<_> = pending.collect();
+            let of_class = pending.iter().filter(|claim| claim.class_name() == volume.class_name());
+            let keys = pending.iter().map(|claim| pvbind::api::ClaimKey::of(claim));
+            let fitting: Vec<_> = keys.filter(fits).collect();
+            let stops = diagnosis.findings().iter().find_map(|finding| match &finding.facts {
+                Facts::Volume(VolumeFacts::Wanted { stopped, .. } | VolumeFacts::NotTaken { stopped }) => {
+                    Some(stopped.clone())
+                }
+                _ => None,
+            });
+            let stops = stops.unwrap_or_default();
+            let stopped: usize = stops.iter().map(|stop| stop.count).sum();
+            prop_assert_eq!(stopped + fitting.len(), of_class.count());
+            for stop in &stops {
+                prop_assert!(!stop.claims.is_empty() && stop.claims.len() <= stop.count);
+                prop_assert!(!stop.claims.iter().any(fits), "{:?}", stop);
+            }
             match wanted.as_slice() {
                 [] => prop_assert!(fitting.is_empty(), "{:?} {:?}", fitting, diagnosis),
                 [(claims, count)] => {

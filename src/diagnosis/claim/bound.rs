@@ -130,7 +130,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
 
     /// The claim wants a copy of something, and takes what happens to be in the
     /// volume.
-    fn data_source_ignored(&self, volume: &PersistentVolume) -> Option<Finding> {
+    pub(super) fn data_source_ignored(&self, volume: &PersistentVolume) -> Option<Finding> {
         let spec = &self.claim.spec;
         let source = spec
             .data_source_ref

@@ -193,7 +193,9 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         };
         let (report, summary) = self.report();
         if summary.fitting > 0 || self.scheduler_takes_more(&report) {
-            return Vec::new();
+            let chosen = report.chosen();
+            let ignored = chosen.and_then(|chosen| self.data_source_ignored(chosen));
+            return ignored.into_iter().collect();
         }
         let mut notes = Vec::new();
         if is_dynamic(&class) {

@@ -107,12 +107,13 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             ));
         } else if !has_owner && !uid.is_empty() {
             let reference = json!({"namespace": key.namespace, "name": key.name, "uid": uid});
+            let patch = json!({"spec": {"claimRef": reference}});
+            let (first, patch) = volume::rescued(risk.as_ref(), patch);
             let patch = Patch::of(
                 ObjectName::of(Kind::Volume, &volume.metadata),
                 &volume.metadata,
-                json!({"spec": {"claimRef": reference}}),
+                patch,
             );
-            let first = volume::before(risk.as_ref());
             let remedy = Remedy::new(
                 format!(
                     "{first}give volume `{}` to this claim: its namespace, name and uid in the \

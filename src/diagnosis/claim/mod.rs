@@ -19,7 +19,7 @@ use decision::{Decision, decide};
 
 use super::parts::is_tiny;
 use super::words::meant_mode;
-use super::{ClaimFacts, Diagnosis, Finding, Kind, ObjectName, Remedy, Survey};
+use super::{ClaimFacts, Code, Diagnosis, Finding, Kind, ObjectName, Remedy, Survey};
 use crate::api::PersistentVolumeClaim;
 use crate::matching::FindError;
 use crate::plan::SyncError;
@@ -35,8 +35,13 @@ pub(super) fn diagnose<V: DiagnosticView + ?Sized>(
         looks_into_pods: true,
     };
     let mut findings = examination.terminating();
+    let mut decided = examination.decided();
+    // What a claim waits for that never had a volume goes with it.
+    if !findings.is_empty() && !claim.is_bind_completed() {
+        decided.retain(|finding| finding.code() == Code::ClaimWouldBind);
+    }
     findings.extend(examination.access_mode_unknown());
-    findings.extend(examination.decided());
+    findings.extend(decided);
     findings.extend(examination.notes());
     survey.diagnosis(
         ObjectName::of(Kind::Claim, &claim.metadata),

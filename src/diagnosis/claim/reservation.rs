@@ -54,7 +54,6 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     /// about to go.
     pub(super) fn leftover(&self, volume: &PersistentVolume) -> Vec<Finding> {
         let risk = volume::data_at_risk(self.survey, volume);
-        let first = volume::before(risk.as_ref());
         let uid = volume.claim_ref().map(|reference| reference.uid());
         let phase = volume.status.phase.as_ref();
         let facts = ClaimFacts::ReleasedByEarlier {
@@ -63,29 +62,31 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             earlier_uid: uid.unwrap_or_default().to_owned(),
             uid: self.claim.metadata.uid().to_owned(),
         };
-        let patch = |reference| {
-            Patch::of(
+        let name = volume.name();
+        let remedy = |sentence: &str, consequence: &str, reference: serde_json::Value| {
+            let patch = json!({"spec": {"claimRef": reference}});
+            let (first, patch) = volume::rescued(risk.as_ref(), patch);
+            let patch = Patch::of(
                 ObjectName::of(Kind::Volume, &volume.metadata),
                 &volume.metadata,
-                json!({"spec": {"claimRef": reference}}),
-            )
-        };
-        let name = volume.name();
-        let finding = Finding::from(facts)
-            .with(
-                Remedy::new(
-                    format!("{first}clear only the uid of the claimRef of `{name}`, which reserves it for this claim"),
-                    "this claim gets the data of the earlier one",
-                )
-                .patching(patch(json!({"uid": null, "resourceVersion": null}))),
-            )
-            .with(
-                Remedy::new(
-                    format!("{first}clear the whole claimRef of `{name}`"),
-                    "whichever claim fits first takes it, and gets the data of the earlier one",
-                )
-                .patching(patch(json!(null))),
+                patch,
             );
+            Remedy::new(format!("{first}{sentence}"), consequence).patching(patch)
+        };
+        let finding = Finding::from(facts)
+            .with(remedy(
+                &format!(
+                    "clear only the uid of the claimRef of `{name}`, which reserves it for this \
+                     claim"
+                ),
+                "this claim gets the data of the earlier one",
+                json!({"uid": null, "resourceVersion": null}),
+            ))
+            .with(remedy(
+                &format!("clear the whole claimRef of `{name}`"),
+                "whichever claim fits first takes it, and gets the data of the earlier one",
+                json!(null),
+            ));
         std::iter::once(finding).chain(risk).collect()
     }
 

@@ -50,12 +50,21 @@ pub(super) fn data_at_risk<V: DiagnosticView + ?Sized>(
     Examination { survey, volume }.data_at_risk()
 }
 
-/// How a remedy begins that takes over a volume whose data is at risk.
-pub(super) fn before(risk: Option<&Finding>) -> &'static str {
-    match risk {
-        Some(_) => "set its policy to Retain first, or it is deleted meanwhile; then ",
-        None => "",
+/// How a remedy begins that takes over a volume, and its patch: if the volume's
+/// data is at risk, whoever deletes it may be faster.
+pub(super) fn rescued(
+    risk: Option<&Finding>,
+    mut patch: serde_json::Value,
+) -> (&'static str, serde_json::Value) {
+    if risk.is_none() {
+        return ("", patch);
     }
+    let retain = json!({"spec": {"persistentVolumeReclaimPolicy": "Retain"}});
+    crate::plan::apply_merge_patch(&mut patch, &retain);
+    (
+        "set its policy to Retain, lest it is deleted meanwhile, and ",
+        patch,
+    )
 }
 
 /// A volume that is being looked into.
