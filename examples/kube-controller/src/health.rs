@@ -1,25 +1,42 @@
 //! `/healthz` and `/readyz`.
 
+use std::collections::BTreeMap;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
-use tracing::debug;
+use tracing::{debug, info, warn};
 
 /// How long the worker may be silent and still count as alive.
 const SILENCE: Duration = Duration::from_secs(180);
+/// How long a leader may take to list everything.
+const LISTING: Duration = Duration::from_secs(300);
+/// How long trouble with the API server may last.
+const TROUBLE: Duration = Duration::from_secs(30);
+/// After how long without a new failure trouble counts as over.
+const CALM: Duration = Duration::from_secs(30);
 
 /// How the controller is.
 #[derive(Clone)]
 pub struct Health(Arc<Mutex<State>>);
 
-#[derive(Clone, Copy)]
 struct State {
     part: Part,
+    since: Instant,
     last_beat: Instant,
+    /// Failures without a success in between.
+    lease: Option<Trouble>,
+    watches: BTreeMap<String, Trouble>,
+}
+
+#[derive(Clone, Copy)]
+struct Trouble {
+    since: Instant,
+    last: Instant,
 }
 
 /// What the controller does.
@@ -35,9 +52,13 @@ enum Part {
 
 impl Default for Health {
     fn default() -> Self {
+        let now = Instant::now();
         Health(Arc::new(Mutex::new(State {
             part: Part::StandsBy,
-            last_beat: Instant::now(),
+            since: now,
+            last_beat: now,
+            lease: None,
+            watches: BTreeMap::new(),
         })))
     }
 }
@@ -45,42 +66,83 @@ impl Default for Health {
 impl Health {
     /// It waits for the lead.
     pub fn stands_by(&self) {
-        self.change(|state| state.part = Part::StandsBy);
+        self.begins(Part::StandsBy);
     }
 
     /// It has the lead.
     pub fn leads(&self) {
-        self.change(|state| state.part = Part::Lists);
+        self.begins(Part::Lists);
     }
 
     /// It knows everything.
     pub fn ready(&self) {
-        self.change(|state| state.part = Part::Works);
+        self.begins(Part::Works);
+    }
+
+    fn begins(&self, part: Part) {
+        self.change(|state| {
+            let now = Instant::now();
+            (state.part, state.since, state.last_beat) = (part, now, now);
+            if part == Part::StandsBy {
+                state.watches.clear();
+            }
+        });
     }
 
     /// The worker is alive.
     pub fn beat(&self) {
-        self.change(|_| {});
+        self.change(|state| state.last_beat = Instant::now());
+    }
+
+    /// The API server answered about the Lease.
+    pub fn lease_answered(&self) {
+        self.change(|state| state.lease = None);
+    }
+
+    /// The API server did not answer about the Lease, or will not.
+    pub fn lease_unanswered(&self) {
+        self.change(|state| state.lease = Some(again(state.lease)));
+    }
+
+    /// A watch says something.
+    pub fn watch_speaks(&self, kind: &str) {
+        self.change(|state| {
+            state.watches.remove(kind);
+        });
+    }
+
+    /// A watch broke off.
+    pub fn watch_failed(&self, kind: &str) {
+        self.change(|state| {
+            let before = state.watches.get(kind).copied();
+            state.watches.insert(kind.to_owned(), again(before));
+        });
     }
 
     /// The answer to a path: the code and the text.
     pub fn answer(&self, path: &str) -> (u16, &'static str) {
-        let state = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_stuck = state.part != Part::StandsBy && state.last_beat.elapsed() > SILENCE;
+        let is_deaf = state.part == Part::Lists && state.since.elapsed() > LISTING;
+        let has_trouble =
+            |trouble: &Trouble| trouble.since.elapsed() > TROUBLE && trouble.last.elapsed() < CALM;
+        let no_lease = state.lease.as_ref().is_some_and(has_trouble);
+        let no_watch = state.watches.values().any(has_trouble);
         match (path, state.part) {
             ("/healthz" | "/livez" | "/readyz", _) if is_stuck => (503, "the worker is stuck"),
+            ("/healthz" | "/livez", _) if is_deaf => (503, "the lists do not come"),
             ("/healthz" | "/livez", _) => (200, "ok"),
+            ("/readyz", _) if no_lease => (503, "cannot ask for the Lease"),
             ("/readyz", Part::StandsBy) => (200, "ok, another one leads"),
             ("/readyz", Part::Lists) => (503, "not everything is listed yet"),
+            ("/readyz", Part::Works) if no_watch => (503, "a watch fails"),
             ("/readyz", Part::Works) => (200, "ok, leads"),
             _ => (404, "not found"),
         }
     }
 
     fn change(&self, change: impl FnOnce(&mut State)) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        state.last_beat = Instant::now();
-        change(&mut state);
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Answers on this listener, forever.
@@ -119,3 +181,39 @@ impl Health {
 
 /// How long a question may take.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+fn again(before: Option<Trouble>) -> Trouble {
+    let last = Instant::now();
+    let since = match before {
+        Some(before) if before.last.elapsed() < CALM => before.since,
+        _ => last,
+    };
+    Trouble { since, last }
+}
+
+/// Where health is answered if nothing else is said.
+pub const ADDRESS: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 10277);
+
+/// Listens for questions about health: at this address, or else at [`ADDRESS`].
+/// If another process has that, a second controller on the machine perhaps, any
+/// free port will do.
+///
+/// # Errors
+/// Nobody can listen at the address.
+pub async fn listen(address: Option<SocketAddr>) -> Result<TcpListener, String> {
+    let wanted = address.unwrap_or(ADDRESS);
+    let listener = match TcpListener::bind(wanted).await {
+        Err(error) if address.is_none() && error.kind() == io::ErrorKind::AddrInUse => {
+            warn!(address = %wanted, "is in use; health is answered at another port");
+            TcpListener::bind(SocketAddr::new(wanted.ip(), 0)).await
+        }
+        result => result,
+    };
+    let listener = listener
+        .map_err(|error| format!("cannot listen at the health address `{wanted}`: {error}"))?;
+    if let Ok(address) = listener.local_addr() {
+        info!(%address, "answers about health");
+    }
+    Ok(listener)
+}

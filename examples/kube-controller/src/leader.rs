@@ -2,18 +2,23 @@
 //!
 //! As in client-go, nobody compares the clocks of two machines: a candidate
 //! takes the lead when it has seen the Lease unchanged for as long as the Lease
-//! is good, by its own clock; and a leader stops well before that.
+//! is good, by its own clock; and a leader stops well before that. One that is
+//! started again under the name in the Lease need only see that nobody renews
+//! it.
 
 use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use k8s_openapi::jiff::Timestamp;
-use kube::api::PostParams;
 use kube::{Api, Client};
 use tokio::sync::watch;
 use tokio::time::Instant;
-use tracing::{debug, info, warn};
+use tracing::{debug, error, info, warn};
+
+use crate::health::Health;
+use crate::server::post;
+use crate::term::Term;
 
 /// Where the Lease is, and how long things take.
 #[derive(Clone, Debug)]
@@ -54,38 +59,55 @@ impl LeaseSettings {
 pub struct Elector {
     api: Api<Lease>,
     settings: LeaseSettings,
+    health: Health,
     /// The Lease as last seen to change, and when.
     seen: Option<(LeaseSpec, Instant)>,
     /// When the renewal that counts was begun.
     renewed: Instant,
+    /// The term, while it leads.
+    term: Option<Term>,
+    /// The times of its own renewals, in microseconds: the last that is done,
+    /// and those after it of which nobody knows whether they are.
+    own: Vec<i64>,
 }
 
 impl Elector {
-    /// A candidate.
-    pub fn new(client: Client, settings: LeaseSettings) -> Self {
+    /// A candidate. The client is best its own: under load, the Lease must not
+    /// wait for anything else.
+    pub fn new(client: Client, settings: LeaseSettings, health: Health) -> Self {
         Elector {
             api: Api::namespaced(client, &settings.namespace),
             settings,
+            health,
             seen: None,
             renewed: Instant::now(),
+            term: None,
+            own: Vec::new(),
         }
     }
 
-    /// Waits until it has the lead; `false` if it was told to stop before.
-    pub async fn acquire(&mut self, stop: &mut watch::Receiver<bool>) -> bool {
+    /// Waits until it has the lead; nothing if it was told to stop before.
+    pub async fn acquire(&mut self, stop: &mut watch::Receiver<bool>) -> Option<Term> {
         info!(identity = self.settings.identity, "stands by");
         let every = self.settings.every;
+        self.term = None;
         loop {
             if *stop.borrow() {
-                return false;
+                return None;
             }
             let has_lead = tokio::select! {
                 has_lead = self.attempt() => has_lead,
-                _ = stop.changed() => continue,
+                _ = stop.changed() => {
+                    // The attempt that is cut off may have taken it.
+                    self.release().await;
+                    return None;
+                }
             };
             if has_lead == Ok(true) {
                 info!(identity = self.settings.identity, "leads");
-                return true;
+                let term = Term::until(self.renewed + self.settings.stop_after);
+                self.term = Some(term.clone());
+                return Some(term);
             }
             tokio::select! {
                 () = tokio::time::sleep(every) => {}
@@ -103,7 +125,10 @@ impl Elector {
                 self.attempt().await
             };
             match tokio::time::timeout_at(until, attempt).await {
-                Ok(Ok(true)) => {}
+                Ok(Ok(true)) => {
+                    let until = self.renewed + self.settings.stop_after;
+                    self.term.iter().for_each(|term| term.renew(until));
+                }
                 Ok(Ok(false)) => {
                     warn!("another one has the Lease");
                     return;
@@ -134,14 +159,12 @@ impl Elector {
             spec.holder_identity = None;
             spec.lease_duration_seconds = Some(1);
             spec.renew_time = Some(MicroTime(Timestamp::now()));
-            let params = PostParams::default();
-            self.api
-                .replace(&self.settings.name, &params, &lease)
-                .await?;
+            let name = &self.settings.name;
+            self.api.replace(name, &post(), &lease).await?;
             info!("gave the lead back");
             Ok::<(), kube::Error>(())
         };
-        match tokio::time::timeout(self.settings.stop_after, release).await {
+        match tokio::time::timeout(self.settings.stop_after / 2, release).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => warn!(%error, "the lead was not given back"),
             Err(_) => warn!("the lead was not given back in time"),
@@ -152,7 +175,15 @@ impl Elector {
     async fn attempt(&mut self) -> Result<bool, ()> {
         let begun = Instant::now();
         let attempt = tokio::time::timeout(self.settings.stop_after / 2, self.take_or_renew());
-        let result = match attempt.await {
+        let answer = attempt.await;
+        match &answer {
+            Ok(Ok(_)) => self.health.lease_answered(),
+            Ok(Err(kube::Error::Api(status))) if status.code == 409 => {
+                self.health.lease_answered();
+            }
+            _ => self.health.lease_unanswered(),
+        }
+        let result = match answer {
             Ok(Ok(held)) => Ok(held),
             // Somebody was faster, or the read was old.
             Ok(Err(kube::Error::Api(status))) if status.code == 409 => Err(()),
@@ -172,7 +203,7 @@ impl Elector {
     }
 
     async fn take_or_renew(&mut self) -> kube::Result<bool> {
-        let params = PostParams::default();
+        let params = post();
         let Some(mut lease) = self.api.get_opt(&self.settings.name).await? else {
             let lease = Lease {
                 metadata: ObjectMeta {
@@ -182,7 +213,9 @@ impl Elector {
                 },
                 spec: Some(self.spec(None)),
             };
-            self.api.create(&params, &lease).await?;
+            self.attempted(&lease);
+            let lease = self.api.create(&params, &lease).await?;
+            self.renewed_as(&lease);
             return Ok(true);
         };
         let held = lease.spec.take().unwrap_or_default();
@@ -190,10 +223,21 @@ impl Elector {
             return Ok(false);
         }
         lease.spec = Some(self.spec(Some(held)));
-        self.api
-            .replace(&self.settings.name, &params, &lease)
-            .await?;
+        self.attempted(&lease);
+        let name = &self.settings.name;
+        let lease = self.api.replace(name, &params, &lease).await?;
+        self.renewed_as(&lease);
         Ok(true)
+    }
+
+    fn attempted(&mut self, lease: &Lease) {
+        self.own.extend(renewed_at(lease.spec.as_ref()));
+        let old = self.own.len().saturating_sub(16);
+        self.own.drain(..old);
+    }
+
+    fn renewed_as(&mut self, lease: &Lease) {
+        self.own = renewed_at(lease.spec.as_ref()).into_iter().collect();
     }
 
     /// Whether another one holds the Lease, and it is good still.
@@ -207,17 +251,34 @@ impl Elector {
             }
         };
         let holder = held.holder_identity.as_deref().unwrap_or_default();
-        if holder.is_empty() || holder == self.settings.identity {
+        if holder.is_empty() {
             return false;
         }
-        let seconds = held.lease_duration_seconds.unwrap_or_default();
-        let good_for = Duration::from_secs(u64::try_from(seconds).unwrap_or_default());
+        if holder == self.settings.identity {
+            let is_own = renewed_at(Some(held)).is_some_and(|at| self.own.contains(&at));
+            if is_own {
+                return false;
+            }
+            if self.term.is_some() {
+                error!(holder, "another process has the same identity");
+                return true;
+            }
+            // Written by this one before it was started again, or by another
+            // process of the same name, which renews it.
+            return since.elapsed() < self.settings.every.saturating_mul(2);
+        }
+        let seconds = held.lease_duration_seconds.map(u64::try_from);
+        let good_for = match seconds {
+            Some(Ok(seconds)) => Duration::from_secs(seconds),
+            _ => self.settings.good_for,
+        };
         debug!(holder, "has the Lease");
         since.elapsed() < good_for
     }
 
     fn spec(&self, before: Option<LeaseSpec>) -> LeaseSpec {
         let now = Some(MicroTime(Timestamp::now()));
+        let is_new = before.is_none();
         let before = before.unwrap_or_default();
         let is_mine = before.holder_identity.as_deref() == Some(&*self.settings.identity);
         let transitions = before.lease_transitions.unwrap_or_default();
@@ -230,11 +291,16 @@ impl Elector {
                 .filter(|_| is_mine)
                 .or(now.clone()),
             renew_time: now,
-            lease_transitions: Some(match is_mine {
+            lease_transitions: Some(match is_mine || is_new {
                 true => transitions,
                 false => transitions.saturating_add(1),
             }),
             ..before
         }
     }
+}
+
+fn renewed_at(lease: Option<&LeaseSpec>) -> Option<i64> {
+    let time = lease?.renew_time.as_ref()?;
+    Some(time.0.as_microsecond())
 }

@@ -3,19 +3,19 @@
 use std::error::Error;
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Parser, ValueEnum};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
-use kube_controller::health::Health;
+use kube_controller::health::{self, Health};
 use kube_controller::host_path::HostPath;
 use kube_controller::leader::LeaseSettings;
 use kube_controller::provisioner::Provisioner;
-use kube_controller::run::{Settings, run};
-use tokio::net::TcpListener;
+use kube_controller::run::{Clients, Settings, run};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tracing::{info, warn};
@@ -45,17 +45,21 @@ struct Arguments {
     #[arg(long)]
     no_leader_election: bool,
     /// The namespace of the Lease
-    #[arg(long, value_name = "NAMESPACE", default_value = "kube-system")]
+    #[arg(long, value_name = "NAMESPACE", default_value = "kube-system",
+        value_parser = NonEmptyStringValueParser::new())]
     lease_namespace: String,
     /// The name of the Lease
-    #[arg(long, value_name = "NAME", default_value = "pvbind-controller")]
+    #[arg(long, value_name = "NAME", default_value = "pvbind-controller",
+        value_parser = NonEmptyStringValueParser::new())]
     lease_name: String,
-    /// Who this is among several; by default the host and the process
-    #[arg(long, value_name = "NAME")]
+    /// Who this is among several, no two with one name; by default the host and
+    /// the process
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     identity: Option<String>,
-    /// Where /healthz and /readyz are answered; `none` for nowhere
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:10277")]
-    health_address: String,
+    /// Where /healthz and /readyz are answered, `none` for nowhere; by default
+    /// 127.0.0.1:10277, or any port if that is in use
+    #[arg(long, value_name = "ADDRESS", value_parser = health_address)]
+    health_address: Option<HealthAddress>,
     /// How the log is written
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     log_format: LogFormat,
@@ -67,6 +71,12 @@ enum LogFormat {
     Json,
 }
 
+#[derive(Clone, Copy)]
+enum HealthAddress {
+    Nowhere,
+    At(SocketAddr),
+}
+
 #[derive(Clone)]
 struct Named(Arc<dyn Provisioner>);
 
@@ -74,12 +84,19 @@ struct Named(Arc<dyn Provisioner>);
 async fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse();
     start_log(arguments.log_format);
-    let client = client(arguments.kubeconfig.as_deref()).await?;
+    let kubeconfig = arguments.kubeconfig.as_deref();
+    let clients = Clients {
+        lease: client(kubeconfig).await?,
+        work: client(kubeconfig).await?,
+    };
     let health = Health::default();
-    if arguments.health_address != "none" {
-        let address: SocketAddr = arguments.health_address.parse()?;
-        let listener = TcpListener::bind(address).await?;
-        info!(%address, "answers about health");
+    let address = match arguments.health_address {
+        Some(HealthAddress::Nowhere) => None,
+        Some(HealthAddress::At(address)) => Some(Some(address)),
+        None => Some(None),
+    };
+    if let Some(address) = address {
+        let listener = health::listen(address).await?;
         tokio::spawn(health.clone().serve(listener));
     }
     let identity = arguments.identity.unwrap_or_else(default_identity);
@@ -99,12 +116,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
         identity,
         dry_run: arguments.dry_run,
     };
-    run(client, settings, health, stop_on_signal()?).await;
+    run(clients, settings, health, stop_on_signal()?).await;
     Ok(())
 }
 
 fn start_log(format: LogFormat) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    // What kube says about failed requests is said here, too, with its object.
+    let usual = || EnvFilter::new("info,kube_client::client::builder=off");
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| usual());
     let log = tracing_subscriber::fmt().with_env_filter(filter);
     let is_terminal = std::io::stderr().is_terminal();
     let log = log.with_writer(std::io::stderr).with_ansi(is_terminal);
@@ -114,7 +133,7 @@ fn start_log(format: LogFormat) {
     }
 }
 
-async fn client(kubeconfig: Option<&std::path::Path>) -> Result<Client, Box<dyn Error>> {
+async fn client(kubeconfig: Option<&Path>) -> Result<Client, Box<dyn Error>> {
     let mut config = match kubeconfig {
         None => Config::infer().await?,
         Some(file) => {
@@ -123,6 +142,9 @@ async fn client(kubeconfig: Option<&std::path::Path>) -> Result<Client, Box<dyn 
         }
     };
     config.connect_timeout = Some(Duration::from_secs(5));
+    // Longer than a watch is silent; a server that is dead without a word is
+    // left after that.
+    config.read_timeout = Some(Duration::from_secs(75));
     Ok(Client::try_from(config)?)
 }
 
@@ -178,18 +200,54 @@ fn time(text: &str) -> Result<Duration, String> {
     }
 }
 
+fn health_address(text: &str) -> Result<HealthAddress, String> {
+    if text == "none" {
+        return Ok(HealthAddress::Nowhere);
+    }
+    let address = text.parse();
+    address.map(HealthAddress::At).map_err(|_| {
+        format!("`{text}` is no address such as `127.0.0.1:10277` or `[::]:10277`, and not `none`")
+    })
+}
+
 fn provisioner(text: &str) -> Result<Named, String> {
     let (name, folder) = match text.split_once('=') {
         Some((name, folder)) => (name, folder),
         None => (text, HostPath::FOLDER),
     };
     match name {
-        "host-path" | HostPath::NAME if folder.starts_with('/') => {
-            Ok(Named(Arc::new(HostPath::new(folder))))
-        }
-        "host-path" | HostPath::NAME => Err(format!("`{folder}` is no absolute path")),
+        "host-path" | HostPath::NAME => Ok(Named(Arc::new(HostPath::new(folder)?))),
         _ => Err(format!(
             "no provisioner is named `{name}`; there is `host-path`"
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(arguments: &[&str]) -> Result<Arguments, String> {
+        let arguments = ["kube-controller"].iter().chain(arguments);
+        Arguments::try_parse_from(arguments).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn nobody_is_nameless() {
+        for option in ["--identity", "--lease-name", "--lease-namespace"] {
+            assert!(parse(&[option, ""]).is_err(), "{option}");
+            assert!(parse(&[option, "a"]).is_ok(), "{option}");
+        }
+    }
+
+    #[test]
+    fn folders_that_no_volume_can_have_are_refused() {
+        for folder in ["", "/", "/srv/../etc", "srv"] {
+            let option = format!("--provisioner=host-path={folder}");
+            assert!(parse(&[&option]).is_err(), "{folder}");
+        }
+        assert!(parse(&["--provisioner=host-path=/srv"]).is_ok());
+        assert!(parse(&["--provisioner", "host-path", "--health-address", "none"]).is_ok());
+        assert!(parse(&["--health-address", "10277"]).is_err());
     }
 }

@@ -5,10 +5,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use pvbind::api::{ClaimKey, PersistentVolume};
+use pvbind::api::{ClaimKey, ObjectReference, PersistentVolume};
 use pvbind::controller::{Config, DeleteError, Next, begin};
 use pvbind::plan::{
-    ApiError, Done, End, EventType, Execution, FollowUp, Operation, Plan, Report, Step, Written,
+    ApiError, ApiErrorKind, Done, End, Event, EventReason, EventType, Execution, FollowUp,
+    Operation, Plan, Provisioner as Who, Report, Step, Write, Written,
 };
 use pvbind::view::Snapshot;
 use tokio::sync::mpsc::UnboundedSender;
@@ -17,9 +18,14 @@ use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 use crate::events::Publisher;
+use crate::permit::{Names, Permit};
 use crate::provisioner::Provisioner;
 use crate::queue::{Key, delay_after};
-use crate::server::ApiServer;
+use crate::server::{Answer, ApiServer};
+
+/// How long to wait before a creation is tried again, and before it is asked
+/// what became of it; as upstream.
+const BETWEEN_CREATIONS: Duration = Duration::from_secs(10);
 
 /// What carries plans out.
 #[derive(Clone)]
@@ -32,27 +38,29 @@ pub struct Hands {
 
 impl Hands {
     /// Carries out a plan in order, up to the first failure that stops it, and
-    /// shows each object that the API server returned.
+    /// shows each answer of the API server. It is cut off when the term is over,
+    /// and when nobody knows whether a volume was created.
     pub async fn carry_out<V: FollowUp>(
         &self,
         plan: Plan<V>,
-        mut written: impl FnMut(&Written),
+        mut heard: impl FnMut(&Answer),
     ) -> Report<V> {
         let mut execution = Execution::new(plan);
+        let mut failed_creations = 0;
         while let Some(step) = execution.step() {
             let result = match step {
                 Step::Write { write, .. } => {
-                    let result = self.server.send(write).await;
-                    let (resource, object) = (write.resource(), write.key());
-                    let part = write.subresource();
-                    match &result {
-                        Ok(now) => {
-                            info!(resource, object, part, "written");
-                            written(now);
-                        }
-                        Err(error) => warn!(resource, object, part, %error, "not written"),
+                    if let Err(error) = self.server.term().check() {
+                        warn!(object = write.key(), %error, "not written");
+                        break;
                     }
-                    result
+                    let Some(result) = self.write(write, &mut failed_creations).await else {
+                        break;
+                    };
+                    result.map(|answer| {
+                        heard(&answer);
+                        answer.for_plan()
+                    })
                 }
                 Step::Event(event) => {
                     self.events.publish(event);
@@ -67,11 +75,78 @@ impl Hands {
         }
         execution.finish()
     }
+
+    /// Sends a write; `None` if nobody knows what became of it, and it matters.
+    async fn write(
+        &self,
+        write: &Write,
+        failed_creations: &mut u32,
+    ) -> Option<Result<Answer, ApiError>> {
+        let result = self.server.send(write).await;
+        let (resource, object) = (write.resource(), write.key());
+        let part = write.subresource();
+        match &result {
+            Ok(_) => info!(resource, object, part, "written"),
+            Err(error) => warn!(resource, object, part, %error, "not written"),
+        }
+        let (Write::CreateVolume { volume, attempts }, Err(error)) = (write, &result) else {
+            return Some(result);
+        };
+        if error.kind == ApiErrorKind::AlreadyExists {
+            return Some(result);
+        }
+        *failed_creations = failed_creations.saturating_add(1);
+        tokio::time::sleep(BETWEEN_CREATIONS).await;
+        match *failed_creations < *attempts {
+            true => Some(result),
+            false => self.creation_failed(volume, error).await,
+        }
+    }
+
+    /// A creation failed as often as it may. The plan that follows deletes the
+    /// volume in the backend, so it must be sure that there is no object: the
+    /// answer may have been lost on its way.
+    async fn creation_failed(
+        &self,
+        volume: &PersistentVolume,
+        error: &ApiError,
+    ) -> Option<Result<Answer, ApiError>> {
+        let uid = |volume: &PersistentVolume| {
+            let claim = volume.claim_ref();
+            claim.map(|claim| claim.uid().to_owned())
+        };
+        let name = volume.name();
+        let doubt = match self.server.read_volume(name).await {
+            Ok(None) => return Some(Err(error.clone())),
+            Ok(Some(found)) if uid(&found) == uid(volume) => {
+                info!(volume = name, "was created, but the answer was lost");
+                return Some(Ok(Answer::Written(Written::Volume(Arc::new(found)))));
+            }
+            Ok(Some(_)) => "there is another volume of this name".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        warn!(volume = name, %error, doubt, "may exist or not: its backend is kept");
+        if let Some(claim) = volume.claim_ref() {
+            self.events.publish(&Event {
+                regarding: ObjectReference {
+                    resource_version: None,
+                    ..claim.clone()
+                },
+                event_type: EventType::Warning,
+                reason: EventReason::ProvisioningFailed,
+                message: format!(
+                    "It is not known whether the provisioned PV object {name} was created: \
+                     {error}. The volume is kept, and taken when provisioning is tried again."
+                ),
+            });
+        }
+        None
+    }
 }
 
 fn unknown(step: &Step) -> ApiError {
     ApiError {
-        kind: pvbind::plan::ApiErrorKind::Other,
+        kind: ApiErrorKind::Other,
         message: format!("a step of a later version of pvbind: {step:?}"),
     }
 }
@@ -97,16 +172,19 @@ pub struct Backend {
     pub hands: Hands,
     /// The cluster as it is known.
     pub snapshot: Shared,
-    /// Who is told of what was written.
-    pub written: UnboundedSender<Written>,
+    /// Who is told of what the API server answered.
+    pub answers: UnboundedSender<Answer>,
+    /// The names of what is going on in this process.
+    pub names: Names,
 }
 
 /// The operations that are going on.
 pub struct Operations {
     backend: Arc<Backend>,
     tasks: JoinSet<bool>,
-    names: HashMap<Id, (String, Key)>,
-    going_on: HashSet<String>,
+    going_on: HashMap<Id, (String, Key)>,
+    /// The objects that they work on.
+    busy: HashSet<Key>,
     rests: HashMap<String, Rest>,
     /// The objects that wait for an operation to end.
     put_off: HashSet<Key>,
@@ -127,8 +205,8 @@ impl Operations {
         Operations {
             backend,
             tasks: JoinSet::new(),
-            names: HashMap::new(),
-            going_on: HashSet::new(),
+            going_on: HashMap::new(),
+            busy: HashSet::new(),
             rests: HashMap::new(),
             put_off: HashSet::new(),
         }
@@ -138,21 +216,29 @@ impl Operations {
     /// now; the next sync of the object asks again.
     pub fn start(&mut self, operation: Operation) {
         let name = operation.name();
-        if self.going_on.contains(&name) {
-            debug!(operation = name, "is going on already");
-            return;
-        }
         if let Some(rest) = self.rests.get(&name)
             && rest.until > Instant::now()
         {
             debug!(operation = name, "failed, and is not started again yet");
             return;
         }
-        info!(operation = name, "starts");
+        let backend = Arc::clone(&self.backend);
+        let Some(permit) = backend.names.take(&name, backend.hands.server.term()) else {
+            debug!(operation = name, "is going on already");
+            return;
+        };
+        match &operation {
+            // Of these nothing is done here but to tell, at each resync.
+            Operation::Provision {
+                provisioner: Who::External(_),
+                ..
+            } => debug!(operation = name, "starts"),
+            _ => info!(operation = name, "starts"),
+        }
         let key = key_of(&operation);
-        let task = self.tasks.spawn(run(self.backend.clone(), operation));
-        self.names.insert(task.id(), (name.clone(), key));
-        self.going_on.insert(name);
+        let task = self.tasks.spawn(run(backend, operation, permit));
+        self.busy.insert(key.clone());
+        self.going_on.insert(task.id(), (name, key));
     }
 
     /// Waits for an operation to end, and says when to sync its object again.
@@ -171,7 +257,7 @@ impl Operations {
     /// Whether one on this object is going on; then the object is to be synced
     /// when it ends.
     pub fn put_off(&mut self, key: &Key) -> bool {
-        let is_busy = self.names.values().any(|(_, busy)| busy == key);
+        let is_busy = self.busy.contains(key);
         if is_busy {
             self.put_off.insert(key.clone());
         }
@@ -189,10 +275,10 @@ impl Operations {
     }
 
     fn note(&mut self, id: Id, failed: bool) -> Option<(Key, Instant)> {
-        let (name, key) = self.names.remove(&id)?;
-        self.going_on.remove(&name);
+        let (name, key) = self.going_on.remove(&id)?;
+        self.busy.remove(&key);
         self.put_off.retain(|waiting| *waiting != key || !failed);
-        info!(operation = name, failed, "ends");
+        debug!(operation = name, failed, "ends");
         let now = Instant::now();
         if !failed {
             self.rests.remove(&name);
@@ -222,13 +308,13 @@ fn key_of(operation: &Operation) -> Key {
 }
 
 /// Runs an operation to its end; whether it failed.
-async fn run(backend: Arc<Backend>, operation: Operation) -> bool {
+async fn run(backend: Arc<Backend>, operation: Operation, permit: Permit) -> bool {
     let name = operation.name();
     let mut failed = false;
     let mut plan = begin(&backend.config, operation);
     loop {
-        let report = backend.hands.carry_out(plan, |written| {
-            let _nobody_listens_at_the_end = backend.written.send(written.clone());
+        let report = backend.hands.carry_out(plan, |answer| {
+            let _nobody_listens_at_the_end = backend.answers.send(answer.clone());
         });
         let report = report.await;
         failed |= report.done.iter().any(is_failure);
@@ -250,7 +336,13 @@ async fn run(backend: Arc<Backend>, operation: Operation) -> bool {
                     return true;
                 }
             },
-            next => ask(&backend, next).await,
+            next => {
+                if let Err(error) = permit.check() {
+                    warn!(operation = name, %error, "is given up for now");
+                    return true;
+                }
+                ask(&backend, next, permit.clone()).await
+            }
         };
     }
 }
@@ -263,7 +355,7 @@ fn is_failure(done: &Done) -> bool {
 }
 
 /// Asks the in-tree plugin.
-async fn ask(backend: &Backend, next: Next) -> Plan<Next> {
+async fn ask(backend: &Backend, next: Next, permit: Permit) -> Plan<Next> {
     match next {
         Next::StartProvisioner(next) => {
             let started = match backend.provisioner(next.plugin()) {
@@ -278,7 +370,7 @@ async fn ask(backend: &Backend, next: Next) -> Plan<Next> {
         Next::Provision(next) => {
             let request = next.request();
             let made = match backend.provisioner(&request.plugin) {
-                Ok(provisioner) => provisioner.provision(request).await,
+                Ok(provisioner) => provisioner.provision(request, permit).await,
                 Err(message) => Err(message),
             };
             match made {
@@ -289,12 +381,12 @@ async fn ask(backend: &Backend, next: Next) -> Plan<Next> {
         // Upstream asks five times even if the backend deleted it; here once
         // is enough.
         Next::CleanUp(next) if next.is_confirmed() => Plan::empty(Next::Finished),
-        Next::CleanUp(next) => match backend.delete(next.plugin(), next.volume()).await {
+        Next::CleanUp(next) => match backend.delete(next.plugin(), next.volume(), permit).await {
             Ok(()) => next.deleted(),
             Err(DeleteError::CannotStart(message)) => next.cannot_start(&message),
             Err(error) => next.failed(&error.to_string()),
         },
-        Next::Delete(next) => match backend.delete(next.plugin(), next.volume()).await {
+        Next::Delete(next) => match backend.delete(next.plugin(), next.volume(), permit).await {
             Ok(()) => next.deleted(),
             Err(DeleteError::CannotStart(message)) => next.cannot_start(&message),
             Err(DeleteError::InUse(message)) => next.in_use(&message),
@@ -302,7 +394,7 @@ async fn ask(backend: &Backend, next: Next) -> Plan<Next> {
         },
         Next::Recycle(next) => {
             let recycled = match backend.provisioner(next.plugin()) {
-                Ok(provisioner) => provisioner.recycle(next.volume().clone()).await,
+                Ok(provisioner) => provisioner.recycle(next.volume().clone(), permit).await,
                 Err(message) => Err(message),
             };
             match recycled {
@@ -321,8 +413,13 @@ impl Backend {
         found.ok_or_else(|| format!("no provisioner for plugin {plugin:?}"))
     }
 
-    async fn delete(&self, plugin: &str, volume: &PersistentVolume) -> Result<(), DeleteError> {
+    async fn delete(
+        &self,
+        plugin: &str,
+        volume: &PersistentVolume,
+        permit: Permit,
+    ) -> Result<(), DeleteError> {
         let provisioner = self.provisioner(plugin).map_err(DeleteError::CannotStart)?;
-        provisioner.delete(volume.clone()).await
+        provisioner.delete(volume.clone(), permit).await
     }
 }

@@ -4,12 +4,18 @@ use futures::future::BoxFuture;
 use pvbind::api::{PersistentVolume, StorageClass};
 use pvbind::controller::{Config, DeleteError, InTreePlugin, ProvisionRequest};
 
+use crate::permit::Permit;
+
 /// An in-tree plugin: makes, deletes and recycles volumes in a backend.
 ///
 /// Each method may be cut off anywhere, when the controller is killed or loses
 /// the lead, and is then called again with the same request. So each must give
 /// the same when it is called twice: make a volume under a name that follows
 /// from the request, and take a volume that is not there for deleted.
+///
+/// Each is called once at a time for a volume, even if the lead was lost and is
+/// held again. What goes on after its future was dropped, such as a thread, must
+/// keep the [`Permit`] for as long, and ask it whether to go on.
 pub trait Provisioner: Send + Sync + 'static {
     /// Its name, which volumes it serves, and what it can do.
     fn plugin(&self) -> InTreePlugin;
@@ -31,8 +37,9 @@ pub trait Provisioner: Send + Sync + 'static {
     fn provision(
         &self,
         request: ProvisionRequest,
+        permit: Permit,
     ) -> BoxFuture<'_, Result<PersistentVolume, String>> {
-        let _ = request;
+        let _ = (request, permit);
         Box::pin(async { Err("not supported".to_owned()) })
     }
 
@@ -40,8 +47,12 @@ pub trait Provisioner: Send + Sync + 'static {
     ///
     /// # Errors
     /// Why it is not deleted.
-    fn delete(&self, volume: PersistentVolume) -> BoxFuture<'_, Result<(), DeleteError>> {
-        let _ = volume;
+    fn delete(
+        &self,
+        volume: PersistentVolume,
+        permit: Permit,
+    ) -> BoxFuture<'_, Result<(), DeleteError>> {
+        let _ = (volume, permit);
         Box::pin(async { Err(DeleteError::CannotStart("not supported".to_owned())) })
     }
 
@@ -49,8 +60,12 @@ pub trait Provisioner: Send + Sync + 'static {
     ///
     /// # Errors
     /// A text that says why it cannot.
-    fn recycle(&self, volume: PersistentVolume) -> BoxFuture<'_, Result<(), String>> {
-        let _ = volume;
+    fn recycle(
+        &self,
+        volume: PersistentVolume,
+        permit: Permit,
+    ) -> BoxFuture<'_, Result<(), String>> {
+        let _ = (volume, permit);
         Box::pin(async { Err("not supported".to_owned()) })
     }
 }

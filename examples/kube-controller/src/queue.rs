@@ -1,6 +1,6 @@
 //! What to sync next, and when.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::fmt;
 use std::time::Duration;
 
@@ -32,28 +32,55 @@ pub fn delay_after(failures: u32, shortest: Duration, longest: Duration) -> Dura
 }
 
 /// The work queue: each object stands in it once at most, and one whose sync
-/// failed comes back after a delay that doubles each time.
+/// failed comes back after a delay that doubles each time. News go before what
+/// is only looked at again.
 #[derive(Debug, Default)]
 pub struct Queue {
-    ready: VecDeque<Key>,
-    queued: HashSet<Key>,
+    news: VecDeque<Key>,
+    again: VecDeque<Key>,
+    /// What stands in `news` (true) or in `again`.
+    ready: HashMap<Key, bool>,
+    /// How many were taken from `news` since one was taken from `again`.
+    in_a_row: u32,
     later: BTreeSet<(Instant, Key)>,
+    waiting: HashMap<Key, Instant>,
     failures: HashMap<Key, u32>,
 }
 
 impl Queue {
     const SHORTEST: Duration = Duration::from_millis(50);
     const LONGEST: Duration = Duration::from_secs(30);
+    /// After so many news it is another's turn.
+    const IN_A_ROW: u32 = 8;
 
-    /// Puts an object behind those that are ready.
+    /// Puts an object behind the news that are ready.
     pub fn add(&mut self, key: Key) {
-        if self.queued.insert(key.clone()) {
-            self.ready.push_back(key);
+        if self.ready.get(&key) != Some(&true) {
+            self.ready.insert(key.clone(), true);
+            self.news.push_back(key);
         }
     }
 
-    /// Adds the object at that time.
+    /// Puts an object behind all that are ready, to be looked at again; one
+    /// that failed is left to its delay.
+    pub fn add_again(&mut self, key: Key) {
+        let comes_back = self.failures.contains_key(&key) && self.waiting.contains_key(&key);
+        if !comes_back && !self.ready.contains_key(&key) {
+            self.ready.insert(key.clone(), false);
+            self.again.push_back(key);
+        }
+    }
+
+    /// Adds the object at that time, unless it comes before.
     pub fn add_at(&mut self, at: Instant, key: Key) {
+        match self.waiting.get(&key) {
+            Some(before) if *before <= at => return,
+            Some(before) => {
+                self.later.remove(&(*before, key.clone()));
+            }
+            None => {}
+        }
+        self.waiting.insert(key.clone(), at);
         self.later.insert((at, key));
     }
 
@@ -64,12 +91,35 @@ impl Queue {
                 break;
             }
             if let Some((_, key)) = self.later.pop_first() {
+                self.waiting.remove(&key);
                 self.add(key);
             }
         }
-        let key = self.ready.pop_front()?;
-        self.queued.remove(&key);
+        let key = self.take()?;
+        self.ready.remove(&key);
+        // This sync stands for the one that waits.
+        if let Some(at) = self.waiting.remove(&key) {
+            self.later.remove(&(at, key.clone()));
+        }
         Some(key)
+    }
+
+    fn take(&mut self) -> Option<Key> {
+        loop {
+            let is_news = self.in_a_row < Queue::IN_A_ROW || self.again.is_empty();
+            if is_news && let Some(key) = self.news.pop_front() {
+                self.in_a_row = self.in_a_row.saturating_add(1);
+                return Some(key);
+            }
+            self.in_a_row = 0;
+            match self.again.pop_front() {
+                // It became news since.
+                Some(key) if self.ready.get(&key) != Some(&false) => {}
+                Some(key) => return Some(key),
+                None if self.news.is_empty() => return None,
+                None => {}
+            }
+        }
     }
 
     /// When the next object will be ready, if none is.
@@ -91,14 +141,9 @@ impl Queue {
         delay
     }
 
-    /// How many objects are ready.
-    pub fn len(&self) -> usize {
-        self.ready.len()
-    }
-
-    /// Whether no object is ready.
-    pub fn is_empty(&self) -> bool {
-        self.ready.is_empty()
+    /// How many objects wait for their time.
+    pub fn waiting(&self) -> usize {
+        self.later.len()
     }
 }
 
@@ -129,6 +174,7 @@ mod tests {
         let mut queue = Queue::default();
         let now = Instant::now();
         let delays: Vec<_> = (0..12).map(|_| queue.failed(now, volume("a"))).collect();
+        assert_eq!(queue.waiting(), 1, "it comes back once");
         assert_eq!(delays[0], Duration::from_millis(50));
         assert_eq!(delays[1], Duration::from_millis(100));
         assert_eq!(delays[11], Duration::from_secs(30));
@@ -136,5 +182,60 @@ mod tests {
         assert_eq!(queue.next(now + delays[0]), Some(volume("a")));
         queue.succeeded(&volume("a"));
         assert_eq!(queue.failed(now, volume("a")), Duration::from_millis(50));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_object_that_fails_at_each_resync_comes_back_once() {
+        let mut queue = Queue::default();
+        let begin = Instant::now();
+        let mut syncs = 0;
+        for seconds in 0..3600 {
+            let now = begin + Duration::from_secs(seconds);
+            if seconds % 15 == 0 {
+                queue.add_again(volume("a"));
+            }
+            while let Some(key) = queue.next(now) {
+                syncs += 1;
+                queue.failed(now, key);
+            }
+            assert_eq!(queue.waiting(), 1);
+        }
+        assert!(syncs < 150, "{syncs} syncs in an hour");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_waits_for_its_time_keeps_the_earlier_one_and_a_sync_stands_for_it() {
+        let mut queue = Queue::default();
+        let now = Instant::now();
+        let second = Duration::from_secs(1);
+        queue.add_at(now + second * 2, volume("a"));
+        queue.add_at(now + second, volume("a"));
+        queue.add_at(now + second * 3, volume("a"));
+        assert_eq!(queue.next_at(), Some(now + second));
+        queue.add(volume("a"));
+        assert_eq!(queue.next(now), Some(volume("a")));
+        assert_eq!(queue.next(now + second * 4), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn news_go_before_a_resync_and_do_not_starve_it() {
+        let mut queue = Queue::default();
+        let now = Instant::now();
+        for number in 0..3 {
+            queue.add_again(volume(&number.to_string()));
+        }
+        queue.add(volume("new"));
+        queue.add(volume("2"));
+        let order: Vec<_> = std::iter::from_fn(|| queue.next(now)).collect();
+        assert_eq!(order, ["new", "2", "0", "1"].map(volume));
+        queue.add_again(volume("again"));
+        let mut before = 0;
+        for number in 0..100 {
+            queue.add(volume(&number.to_string()));
+            if queue.next(now) == Some(volume("again")) {
+                before = number;
+            }
+        }
+        assert!(before > 0 && before < 10, "after {before} news");
     }
 }

@@ -11,29 +11,77 @@ use kube::client::Client;
 use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
 use pvbind::plan::{ApiError, ApiErrorKind, Write, Written};
 use serde::de::DeserializeOwned;
+use tokio::sync::Semaphore;
+
+use crate::term::Term;
 
 /// How long an answer may take. Whether the request was carried out is unknown
 /// then; the next sync goes by what the watch says.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Who writes, as `metadata.managedFields` tells.
+pub(crate) const MANAGER: &str = "pvbind-controller";
 
 /// The API server, asked in the objects of `pvbind`, so that nothing is lost
 /// that k8s-openapi's types do not know.
 #[derive(Clone)]
 pub struct ApiServer {
     client: Client,
+    term: Term,
+    /// How many requests may be under way at once.
+    at_once: Arc<Semaphore>,
+}
+
+/// What the API server answered to a write.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// The object as it is now.
+    Written(Written),
+    /// The volume is deleted: it is gone, or goes when its last finalizer does.
+    Deleted {
+        /// The volume as it was.
+        volume: Arc<PersistentVolume>,
+        /// The volume as it is now, if it is there still.
+        left: Option<Arc<PersistentVolume>>,
+    },
+}
+
+impl Answer {
+    /// What a plan wants to hear of it.
+    pub fn for_plan(&self) -> Written {
+        match self {
+            Answer::Written(written) => written.clone(),
+            Answer::Deleted { .. } => Written::Nothing,
+        }
+    }
 }
 
 impl ApiServer {
-    /// The API server behind this client.
-    pub fn new(client: Client) -> Self {
-        ApiServer { client }
+    /// The API server behind this client, which is written to while the term
+    /// goes on, with so many requests at once at most. Each of them has a
+    /// connection of its own, as kube speaks HTTP/1.1.
+    pub fn new(client: Client, term: Term, at_once: usize) -> Self {
+        ApiServer {
+            client,
+            term,
+            at_once: Arc::new(Semaphore::new(at_once)),
+        }
+    }
+
+    /// The term in which it may be written to.
+    pub fn term(&self) -> &Term {
+        &self.term
     }
 
     /// Sends one write of a plan. An update goes as a merge patch: it holds
     /// what changes and the resourceVersion, so the API server refuses it if
     /// the object was changed since, and leaves alone what nobody here knows.
-    pub async fn send(&self, write: &Write) -> Result<Written, ApiError> {
-        match write {
+    ///
+    /// # Errors
+    /// What the API server answers instead, or that the term is over: nothing
+    /// was sent then.
+    pub async fn send(&self, write: &Write) -> Result<Answer, ApiError> {
+        let written = match write {
             Write::Volume(change) => {
                 let patch = change.merge_patch();
                 let request = self.patch(&volumes(), change.to.name(), "", &patch);
@@ -59,7 +107,7 @@ impl ApiServer {
             Write::CreateVolume { volume, .. } => {
                 let body = serde_json::to_vec(&typed(volume)).map_err(other)?;
                 let path = kube::core::Request::new(volumes());
-                let request = path.create(&PostParams::default(), body).map_err(other);
+                let request = path.create(&post(), body).map_err(other);
                 self.ask(request).await.map(Arc::new).map(Written::Volume)
             }
             Write::DeleteVolume(volume) => {
@@ -72,11 +120,21 @@ impl ApiServer {
                 };
                 let path = kube::core::Request::new(volumes());
                 let request = path.delete(volume.name(), &params).map_err(other);
-                let _gone: serde_json::Value = self.ask(request).await?;
-                Ok(Written::Nothing)
+                let answer: serde_json::Value = self.ask(request).await?;
+                // Once the object is gone, the answer is a `Status`.
+                let is_left = answer
+                    .pointer("/metadata/deletionTimestamp")
+                    .is_some_and(serde_json::Value::is_string);
+                let left = match is_left {
+                    true => serde_json::from_value(answer).map(Arc::new).ok(),
+                    false => None,
+                };
+                let volume = Arc::clone(volume);
+                return Ok(Answer::Deleted { volume, left });
             }
             _ => Err(other("this write is of a later version of pvbind")),
-        }
+        };
+        written.map(Answer::Written)
     }
 
     /// What the API server, not a cache, has of a claim; `None` only if it
@@ -101,6 +159,7 @@ impl ApiServer {
     ) -> Result<Option<T>, ApiError> {
         let path = kube::core::Request::new(path);
         let request = path.get(name, &GetParams::default()).map_err(other)?;
+        let _one_of_few = self.at_once.acquire().await;
         match within_patience(self.client.request(request)).await? {
             Ok(object) => Ok(Some(object)),
             // A 404 that is not the API server's own, but of something in
@@ -121,7 +180,10 @@ impl ApiServer {
         patch: &serde_json::Value,
     ) -> Result<Request<Vec<u8>>, ApiError> {
         let path = kube::core::Request::new(path);
-        let params = PatchParams::default();
+        let params = PatchParams {
+            field_manager: Some(MANAGER.to_owned()),
+            ..PatchParams::default()
+        };
         let request = match subresource {
             "" => path.patch(name, &params, &Patch::Merge(patch)),
             part => path.patch_subresource(part, name, &params, &Patch::Merge(patch)),
@@ -133,7 +195,11 @@ impl ApiServer {
         &self,
         request: Result<Request<Vec<u8>>, ApiError>,
     ) -> Result<T, ApiError> {
-        let answer = within_patience(self.client.request(request?)).await?;
+        let request = request?;
+        let _one_of_few = self.at_once.acquire().await;
+        // Whoever was stopped does not know it.
+        self.term.check().map_err(other)?;
+        let answer = within_patience(self.client.request(request)).await?;
         answer.map_err(|error| api_error(&error))
     }
 }
@@ -144,6 +210,13 @@ fn volumes() -> String {
 
 fn claims(namespace: &str) -> String {
     core::PersistentVolumeClaim::url_path(&(), Some(namespace))
+}
+
+pub(crate) fn post() -> PostParams {
+    PostParams {
+        field_manager: Some(MANAGER.to_owned()),
+        ..PostParams::default()
+    }
 }
 
 /// The API server wants to read the kind in what it is to create.

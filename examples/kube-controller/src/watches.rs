@@ -18,7 +18,10 @@ use pvbind::api::{Node, PersistentVolume, PersistentVolumeClaim, Pod, StorageCla
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tracing::{debug, warn};
+
+use crate::health::Health;
 
 /// What a watch says.
 #[derive(Debug)]
@@ -39,59 +42,76 @@ pub enum News {
 #[derive(Debug)]
 pub enum Told<T> {
     /// These are all that there are.
-    All(Vec<Arc<T>>),
+    All(Vec<Arc<T>>, Vec<Unreadable>),
     /// This one was added or changed.
     Changed(Arc<T>),
+    /// This one was added or changed, and is not understood.
+    Unreadable(Unreadable),
     /// This one is gone.
     Gone(Arc<T>),
+    /// This one is gone, and was not understood to the last.
+    UnreadableGone(Name),
+}
+
+/// Namespace and name of an object.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Name {
+    /// The namespace; empty for what has none.
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+}
+
+/// An object that is there, but not understood: to go on as if it were not would
+/// be to take it for deleted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Which object.
+    pub name: Name,
+    /// What is not understood.
+    pub message: String,
 }
 
 /// How many kinds are watched.
 pub const KINDS: usize = 5;
 
-/// A watch that ended: only when an object cannot be read. To go on without it
-/// would be to take it for deleted.
+/// How long a list may take from one page to the next.
+const LISTING: Duration = Duration::from_secs(60);
+
+/// A watch that ended, which it never does.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot follow {kind}: {message}")]
-pub struct WatchEnded {
-    kind: String,
-    message: String,
-}
+#[error("a watch ended: {0}")]
+pub struct WatchEnded(pub String);
 
 /// Starts the watches. They end when the receiver is gone or the tasks are
 /// dropped.
-pub fn start(client: &Client, news: &UnboundedSender<News>) -> JoinSet<Result<(), WatchEnded>> {
+pub fn start(client: &Client, news: &UnboundedSender<News>, health: &Health) -> JoinSet<()> {
     let mut watches = JoinSet::new();
-    // A connection that is dead without a word is noticed five seconds later.
-    let all = || watcher::Config::default().timeout(60);
+    let (client, news) = (client.clone(), news.clone());
+    let all = |tell_health: &Health| (news.clone(), tell_health.clone());
     watches.spawn(follow(
         Api::<core::PersistentVolume>::all(client.clone()),
-        all(),
-        news.clone(),
+        all(health),
         News::Volume,
     ));
     watches.spawn(follow(
         Api::<core::PersistentVolumeClaim>::all(client.clone()),
-        all(),
-        news.clone(),
+        all(health),
         News::Claim,
     ));
     watches.spawn(follow(
         Api::<storage::StorageClass>::all(client.clone()),
-        all(),
-        news.clone(),
+        all(health),
         News::Class,
     ));
     watches.spawn(follow(
         Api::<core::Pod>::all(client.clone()),
-        all(),
-        news.clone(),
+        all(health),
         News::Pod,
     ));
     watches.spawn(follow(
         Api::<core::Node>::all(client.clone()),
-        all(),
-        news.clone(),
+        all(health),
         News::Node,
     ));
     watches
@@ -99,55 +119,115 @@ pub fn start(client: &Client, news: &UnboundedSender<News>) -> JoinSet<Result<()
 
 async fn follow<Theirs, Ours>(
     api: Api<Theirs>,
-    config: watcher::Config,
-    news: UnboundedSender<News>,
+    (news, health): (UnboundedSender<News>, Health),
     tell: fn(Told<Ours>) -> News,
-) -> Result<(), WatchEnded>
-where
+) where
     Theirs: Resource<DynamicType = ()> + Lean + Clone + Debug + DeserializeOwned + Send + 'static,
     Ours: TryFrom<Theirs, Error: Display>,
 {
     let kind = Theirs::plural(&()).into_owned();
     let read = |object: Theirs| {
-        Ours::try_from(object)
-            .map(Arc::new)
-            .map_err(|error| WatchEnded {
-                kind: kind.clone(),
-                message: error.to_string(),
-            })
+        let name = name_of(&object);
+        Ours::try_from(object).map(Arc::new).map_err(|error| {
+            let message = error.to_string();
+            Unreadable { name, message }
+        })
     };
-    let events = watcher(api, config).backoff(Delays::default());
-    let mut events = pin!(events.modify(|object| {
-        object.managed_fields_mut().clear();
-        object.make_lean();
-    }));
-    let mut listed = Vec::new();
-    while let Some(event) = events.next().await {
-        let told = match event {
-            Ok(watcher::Event::Init) => {
-                listed.clear();
-                continue;
+    let mut failures = Failures::default();
+    loop {
+        // A connection that is dead without a word is noticed five seconds later.
+        let config = watcher::Config::default().timeout(60);
+        let events = watcher(api.clone(), config).backoff(Delays::default());
+        let mut events = pin!(events.modify(|object| {
+            object.managed_fields_mut().clear();
+            object.make_lean();
+        }));
+        let (mut listed, mut unreadable) = (Vec::new(), Vec::new());
+        let mut is_listed = false;
+        loop {
+            let event = match is_listed {
+                true => events.next().await,
+                false => match tokio::time::timeout(LISTING, events.next()).await {
+                    Ok(event) => event,
+                    Err(_) => {
+                        health.watch_failed(&kind);
+                        failures.tell(&kind, &format!("no answer in {LISTING:?}"));
+                        break;
+                    }
+                },
+            };
+            let Some(event) = event else {
+                return;
+            };
+            let told = match event {
+                Ok(watcher::Event::Init) => {
+                    // The answer is what counts.
+                    is_listed = false;
+                    listed.clear();
+                    unreadable.clear();
+                    continue;
+                }
+                Ok(watcher::Event::InitApply(object)) => {
+                    match read(object) {
+                        Ok(object) => listed.push(object),
+                        Err(object) => unreadable.push(object),
+                    }
+                    continue;
+                }
+                Ok(watcher::Event::InitDone) => {
+                    debug!(kind, objects = listed.len(), "listed");
+                    is_listed = true;
+                    let (listed, unreadable) = (&mut listed, &mut unreadable);
+                    Told::All(std::mem::take(listed), std::mem::take(unreadable))
+                }
+                Ok(watcher::Event::Apply(object)) => match read(object) {
+                    Ok(object) => Told::Changed(object),
+                    Err(object) => Told::Unreadable(object),
+                },
+                Ok(watcher::Event::Delete(object)) => match read(object) {
+                    Ok(object) => Told::Gone(object),
+                    Err(object) => Told::UnreadableGone(object.name),
+                },
+                Err(error) => {
+                    health.watch_failed(&kind);
+                    failures.tell(&kind, &error.to_string());
+                    continue;
+                }
+            };
+            health.watch_speaks(&kind);
+            if news.send(tell(told)).is_err() {
+                return;
             }
-            Ok(watcher::Event::InitApply(object)) => {
-                listed.push(read(object)?);
-                continue;
-            }
-            Ok(watcher::Event::InitDone) => {
-                debug!(kind, objects = listed.len(), "listed");
-                Told::All(std::mem::take(&mut listed))
-            }
-            Ok(watcher::Event::Apply(object)) => Told::Changed(read(object)?),
-            Ok(watcher::Event::Delete(object)) => Told::Gone(read(object)?),
-            Err(error) => {
-                warn!(kind, %error, "a watch broke off and is started again");
-                continue;
-            }
-        };
-        if news.send(tell(told)).is_err() {
-            break;
         }
     }
-    Ok(())
+}
+
+fn name_of(object: &impl ResourceExt) -> Name {
+    Name {
+        namespace: object.namespace().unwrap_or_default(),
+        name: object.name_any(),
+    }
+}
+
+/// The failures of a watch, of which the same is told once in a while.
+#[derive(Default)]
+struct Failures {
+    told: Option<(String, Instant)>,
+}
+
+impl Failures {
+    fn tell(&mut self, kind: &str, error: &str) {
+        const OFTEN: Duration = Duration::from_secs(60);
+        match &self.told {
+            Some((told, at)) if told == error && at.elapsed() < OFTEN => {
+                debug!(kind, error, "a watch broke off and is started again");
+            }
+            _ => {
+                warn!(kind, error, "a watch broke off and is started again");
+                self.told = Some((error.to_owned(), Instant::now()));
+            }
+        }
+    }
 }
 
 /// Objects lose what no decision about storage looks at, before they are held
@@ -183,10 +263,13 @@ impl Lean for core::Node {
 }
 
 /// The delays between attempts to watch: short, because all work waits for the
-/// watches after the API server was away.
+/// watches after the API server was away. They begin anew after a while without
+/// failure, not at the next event: the beginning of a list is an event, too, and
+/// comes before the API server was asked.
 #[derive(Default)]
 struct Delays {
     attempts: u32,
+    last: Option<Instant>,
 }
 
 impl Iterator for Delays {
@@ -195,6 +278,11 @@ impl Iterator for Delays {
     fn next(&mut self) -> Option<Duration> {
         const SHORTEST: Duration = Duration::from_millis(200);
         const LONGEST: Duration = Duration::from_secs(5);
+        const CALM: Duration = Duration::from_secs(30);
+        if self.last.is_none_or(|last| last.elapsed() > CALM) {
+            self.attempts = 0;
+        }
+        self.last = Some(Instant::now());
         let delay = SHORTEST.saturating_mul(1 << self.attempts.min(10));
         self.attempts = self.attempts.saturating_add(1);
         Some(delay.min(LONGEST))
@@ -202,7 +290,23 @@ impl Iterator for Delays {
 }
 
 impl Backoff for Delays {
-    fn reset(&mut self) {
-        self.attempts = 0;
+    fn reset(&mut self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn delays_grow_whatever_is_said_in_between_and_begin_anew_after_a_calm() {
+        let mut delays = Delays::default();
+        let mut next = || {
+            delays.reset();
+            delays.next().unwrap().as_millis()
+        };
+        let grown: Vec<_> = (0..7).map(|_| next()).collect();
+        assert_eq!(grown, [200, 400, 800, 1600, 3200, 5000, 5000]);
+        tokio::time::advance(Duration::from_secs(31)).await;
+        assert_eq!(next(), 200);
     }
 }

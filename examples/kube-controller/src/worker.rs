@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
 use pvbind::controller::{ClaimEvidence, sync_claim, sync_volume};
-use pvbind::plan::{Plan, Step, Verdict, Written};
+use pvbind::plan::{Plan, Step, Verdict, Write, Written};
 use pvbind::view::{Applied, Snapshot, Stored, is_older_version};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
@@ -18,10 +18,12 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tracing::{debug, error, info, warn};
 
+use crate::finalizers::without_vain_finalizers;
 use crate::health::Health;
-use crate::operations::{Backend, Operations};
+use crate::operations::{Backend, Hands, Operations};
 use crate::queue::{Key, Queue};
-use crate::watches::{KINDS, News, Told, WatchEnded};
+use crate::server::Answer;
+use crate::watches::{KINDS, Name, News, Told, Unreadable, WatchEnded};
 
 /// How long the snapshot remembers the identity of what is gone.
 const MEMORY: Duration = Duration::from_secs(600);
@@ -36,10 +38,10 @@ const BEAT: Duration = Duration::from_secs(10);
 pub struct Inputs {
     /// From the watches.
     pub news: UnboundedReceiver<News>,
-    /// From the operations.
-    pub written: UnboundedReceiver<Written>,
+    /// What the API server answered to operations.
+    pub answers: UnboundedReceiver<Answer>,
     /// The watches themselves.
-    pub watches: JoinSet<Result<(), WatchEnded>>,
+    pub watches: JoinSet<()>,
     /// Becomes true when it is time to stop.
     pub stop: watch::Receiver<bool>,
 }
@@ -47,6 +49,7 @@ pub struct Inputs {
 /// Syncs claims and volumes.
 pub struct Worker {
     backend: Arc<Backend>,
+    hands: Hands,
     operations: Operations,
     queue: Queue,
     health: Health,
@@ -58,6 +61,8 @@ pub struct Worker {
     told: HashMap<Key, Vec<String>>,
     /// Which kinds were listed.
     listed: HashSet<&'static str>,
+    /// What is there and not understood, by kind.
+    unreadable: HashMap<&'static str, HashMap<Name, String>>,
     /// The uids of what is gone, and since when.
     gone: HashMap<String, Instant>,
     /// What a list lacked that may be older than the object: see
@@ -66,11 +71,19 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// A worker that has nothing to do yet.
-    pub fn new(backend: Arc<Backend>, health: Health, resync: Duration, dry_run: bool) -> Self {
+    /// A worker that has nothing to do yet. `hands` carry out its own plans,
+    /// those of the backend the operations'.
+    pub fn new(
+        backend: Arc<Backend>,
+        hands: Hands,
+        health: Health,
+        resync: Duration,
+        dry_run: bool,
+    ) -> Self {
         Worker {
             operations: Operations::new(Arc::clone(&backend)),
             backend,
+            hands,
             queue: Queue::default(),
             health,
             resync,
@@ -78,6 +91,7 @@ impl Worker {
             dry_run,
             told: HashMap::new(),
             listed: HashSet::new(),
+            unreadable: HashMap::new(),
             gone: HashMap::new(),
             doubts: Vec::new(),
         }
@@ -94,8 +108,8 @@ impl Worker {
             while let Ok(news) = inputs.news.try_recv() {
                 self.take_in(news);
             }
-            while let Ok(written) = inputs.written.try_recv() {
-                self.apply_written(&written);
+            while let Ok(answer) = inputs.answers.try_recv() {
+                self.hear(&answer);
             }
             if *inputs.stop.borrow() {
                 break;
@@ -104,7 +118,10 @@ impl Worker {
             if self.next_resync.is_some_and(|at| at <= now) {
                 self.queue_all(now);
             }
-            self.settle_doubts().await;
+            tokio::select! {
+                () = self.settle_doubts() => {}
+                _ = inputs.stop.changed() => continue,
+            }
             if self.is_ready()
                 && self.doubts.is_empty()
                 && let Some(key) = self.queue.next(now)
@@ -123,15 +140,15 @@ impl Worker {
                     Some(news) => self.take_in(news),
                     None => break,
                 },
-                Some(written) = inputs.written.recv() => self.apply_written(&written),
+                Some(answer) = inputs.answers.recv() => self.hear(&answer),
                 ended = self.operations.ended() => if let Some((key, at)) = ended {
                     self.queue.add_at(at, key);
                 },
-                Some(ended) = inputs.watches.join_next() => match ended {
-                    Ok(Err(ended)) => return Err(ended),
-                    Ok(Ok(())) => {}
-                    Err(error) => error!(%error, "a watch broke off"),
-                },
+                Some(ended) = inputs.watches.join_next() => {
+                    // Without it, what is gone would stay.
+                    let why = ended.err().map(|error| error.to_string());
+                    return Err(WatchEnded(why.unwrap_or_default()));
+                }
                 _ = inputs.stop.changed() => {}
                 () = tokio::time::sleep_until(wake) => {}
             }
@@ -141,6 +158,7 @@ impl Worker {
     }
 
     async fn finish(mut self) {
+        // What they write is written to its end; nothing new begins.
         let going_on = self.operations.len();
         if going_on > 0 {
             info!(going_on, "waiting for operations to end");
@@ -176,10 +194,10 @@ impl Worker {
         self.gone.retain(|_, since| *since + MEMORY > now);
         let snapshot = self.backend.snapshot.lock();
         for volume in snapshot.volumes().iter() {
-            self.queue.add(Key::Volume(volume.name().to_owned()));
+            self.queue.add_again(Key::Volume(volume.name().to_owned()));
         }
         for claim in snapshot.claims() {
-            self.queue.add(Key::Claim(ClaimKey::of(claim)));
+            self.queue.add_again(Key::Claim(ClaimKey::of(claim)));
         }
     }
 
@@ -207,6 +225,7 @@ impl Worker {
 
     fn volume_gone(&mut self, volume: &PersistentVolume) {
         self.bury(volume.metadata.uid());
+        self.forget(&Key::Volume(volume.name().to_owned()));
         if let Some(claim) = volume.claim_ref() {
             self.queue.add(Key::Claim(ClaimKey::referred(claim)));
         }
@@ -224,8 +243,14 @@ impl Worker {
         }
     }
 
+    fn forget(&mut self, key: &Key) {
+        self.queue.succeeded(key);
+        self.told.remove(key);
+    }
+
     fn claim_gone(&mut self, claim: &PersistentVolumeClaim) {
         self.bury(claim.metadata.uid());
+        self.forget(&Key::Claim(ClaimKey::of(claim)));
         if !claim.volume_name().is_empty() {
             self.queue.add(Key::Volume(claim.volume_name().to_owned()));
         }
@@ -244,8 +269,13 @@ impl Worker {
         held: impl FnOnce(&Snapshot) -> Vec<Arc<T>>,
     ) -> (Vec<Arc<T>>, Vec<Arc<T>>) {
         let mut snapshot = self.backend.snapshot.lock();
+        let unreadable = self.unreadable.entry(kind).or_default();
         match told {
-            Told::All(objects) => {
+            Told::All(objects, not_understood) => {
+                unreadable.clear();
+                for object in not_understood {
+                    note_unreadable(unreadable, kind, object);
+                }
                 let uids: HashSet<&str> = objects.iter().map(|object| object.uid()).collect();
                 let mut gone = held(&snapshot);
                 gone.retain(|object| !uids.contains(object.uid()));
@@ -255,6 +285,12 @@ impl Worker {
                 let is_newer = |object: &Arc<T>| {
                     newest.is_none_or(|newest| is_older_version(newest, object.version()))
                 };
+                let (kept, gone): (Vec<_>, Vec<_>) = gone
+                    .into_iter()
+                    .partition(|object| unreadable.contains_key(&object.name()));
+                for object in kept {
+                    snapshot.apply(object);
+                }
                 let (doubtful, gone): (Vec<_>, _) = gone.into_iter().partition(is_newer);
                 for object in doubtful {
                     self.doubts.extend(object.sync_key());
@@ -268,14 +304,32 @@ impl Worker {
                 }
                 (objects, gone)
             }
-            Told::Changed(object) => match snapshot.apply(Arc::clone(&object)) {
-                Applied::Done => (vec![object], Vec::new()),
-                _ => (Vec::new(), Vec::new()),
-            },
-            Told::Gone(object) => match snapshot.delete(&*object) {
-                Applied::Done => (Vec::new(), vec![object]),
-                _ => (Vec::new(), Vec::new()),
-            },
+            Told::Changed(object) => {
+                unreadable.remove(&object.name());
+                match snapshot.apply(Arc::clone(&object)) {
+                    Applied::Done => (vec![object], Vec::new()),
+                    _ => (Vec::new(), Vec::new()),
+                }
+            }
+            Told::Gone(object) => {
+                unreadable.remove(&object.name());
+                match snapshot.delete(&*object) {
+                    Applied::Done => (Vec::new(), vec![object]),
+                    _ => (Vec::new(), Vec::new()),
+                }
+            }
+            Told::Unreadable(object) => {
+                note_unreadable(unreadable, kind, object);
+                (Vec::new(), Vec::new())
+            }
+            Told::UnreadableGone(name) => {
+                unreadable.remove(&name);
+                let held = snapshot.find::<T>(&name.namespace, &name.name).cloned();
+                if let Some(object) = &held {
+                    snapshot.delete(&**object);
+                }
+                (Vec::new(), held.into_iter().collect())
+            }
         }
     }
 
@@ -285,8 +339,8 @@ impl Worker {
     /// lose a claim, so the API server is asked. Until it answers, nothing is
     /// decided.
     async fn settle_doubts(&mut self) {
-        while let Some(key) = self.doubts.pop() {
-            let server = &self.backend.hands.server;
+        while let Some(key) = self.doubts.last().cloned() {
+            let server = &self.hands.server;
             let settled = match &key {
                 Key::Volume(name) => server.read_volume(name).await.map(|volume| match volume {
                     Some(volume) => drop(self.backend.snapshot.lock().apply(Arc::new(volume))),
@@ -316,12 +370,13 @@ impl Worker {
                     }
                 }),
             };
+            self.health.beat();
             if let Err(error) = settled {
                 warn!(object = %key, %error, "cannot tell whether it is gone");
-                self.doubts.push(key);
                 tokio::time::sleep(DOUBT).await;
                 return;
             }
+            self.doubts.pop();
         }
     }
 
@@ -331,8 +386,63 @@ impl Worker {
     }
 
     /// Takes the answer to an own write into the snapshot, ahead of the watch.
-    fn apply_written(&self, written: &Written) {
-        apply_written(&self.backend, &self.gone, written);
+    fn hear(&mut self, answer: &Answer) {
+        match answer {
+            Answer::Written(written) => apply_written(&self.backend, &self.gone, written),
+            Answer::Deleted {
+                left: Some(left), ..
+            } => {
+                let written = Written::Volume(Arc::clone(left));
+                apply_written(&self.backend, &self.gone, &written);
+            }
+            Answer::Deleted { volume, left: None } => {
+                let mut snapshot = self.backend.snapshot.lock();
+                let held = snapshot.find::<PersistentVolume>("", volume.name());
+                let held = held.filter(|held| held.metadata.uid() == volume.metadata.uid());
+                if let Some(held) = held.cloned() {
+                    snapshot.delete(&*held);
+                }
+                drop(snapshot);
+                self.volume_gone(volume);
+            }
+        }
+    }
+
+    /// Why nothing can be decided about an object: what it goes by is there, but
+    /// not understood.
+    fn not_understood(&self, key: &Key) -> Option<String> {
+        let look = |kind: &str, namespace: &str, name: &str| {
+            let name = Name {
+                namespace: namespace.to_owned(),
+                name: name.to_owned(),
+            };
+            let message = self.unreadable.get(kind)?.get(&name)?;
+            Some(format!("cannot read {} of {kind}: {message}", name.name))
+        };
+        if self.unreadable.values().all(HashMap::is_empty) {
+            return None;
+        }
+        let snapshot = self.backend.snapshot.lock();
+        match key {
+            Key::Claim(key) => {
+                let claim = snapshot.find::<PersistentVolumeClaim>(&key.namespace, &key.name)?;
+                look("claims", &key.namespace, &key.name)
+                    .or_else(|| look("volumes", "", claim.volume_name()))
+                    .or_else(|| look("classes", "", claim.class_name()))
+            }
+            Key::Volume(name) => {
+                let volume = snapshot.find::<PersistentVolume>("", name)?;
+                let claim = volume.claim_ref();
+                let of_claim = claim.and_then(|claim| {
+                    // A pod that is not understood may use the claim.
+                    let pods = self.unreadable.get("pods").into_iter().flatten();
+                    let mut pods = pods.filter(|(pod, _)| pod.namespace == claim.namespace());
+                    look("claims", claim.namespace(), claim.name())
+                        .or_else(|| look("pods", claim.namespace(), &pods.next()?.0.name))
+                });
+                look("volumes", "", name).or(of_claim)
+            }
+        }
     }
 
     async fn sync(&mut self, key: Key) {
@@ -342,10 +452,20 @@ impl Worker {
         if matches!(key, Key::Volume(_)) && self.operations.put_off(&key) {
             return;
         }
+        if let Some(message) = self.not_understood(&key) {
+            self.failed(key, &message);
+            return;
+        }
         let plan = match &key {
             Key::Claim(claim) => self.plan_for_claim(claim),
             Key::Volume(name) => self.plan_for_volume(name).await,
         };
+        let plan = plan.map(|plan| {
+            plan.map(|mut plan| {
+                without_vain_finalizers(&mut plan);
+                plan
+            })
+        });
         match plan {
             Ok(None) => {
                 self.queue.succeeded(&key);
@@ -380,7 +500,7 @@ impl Worker {
         else {
             return Ok(plan);
         };
-        let claim = self.backend.hands.server.read_claim(&key).await;
+        let claim = self.hands.server.read_claim(&key).await;
         let claim = claim.map_err(|error| format!("cannot read claim {key}: {error}"))?;
         let evidence = ClaimEvidence {
             claim: claim.map(Arc::new),
@@ -391,9 +511,12 @@ impl Worker {
 
     async fn carry_out(&mut self, key: Key, plan: Plan) {
         let (backend, gone) = (&self.backend, &self.gone);
-        let report = backend.hands.carry_out(plan, |written| {
+        let report = self.hands.carry_out(plan, |answer| {
             self.health.beat();
-            apply_written(backend, gone, written);
+            // Plans of syncs delete nothing.
+            if let Answer::Written(written) = answer {
+                apply_written(backend, gone, written);
+            }
         });
         let report = report.await;
         for claim in report.enqueued_claims() {
@@ -453,7 +576,13 @@ fn step_in_words(step: &Step) -> String {
                 };
                 format!("patch {} {}{part}: {patch}", write.resource(), write.key())
             }
-            None => format!("create or delete {} {}", write.resource(), write.key()),
+            None => {
+                let verb = match write {
+                    Write::DeleteVolume(_) => "delete",
+                    _ => "create",
+                };
+                format!("{verb} {} {}", write.resource(), write.key())
+            }
         },
         Step::Event(event) => format!("event: {event}"),
         Step::EnqueueClaim(key) => format!("sync claim {key}"),
@@ -462,8 +591,19 @@ fn step_in_words(step: &Step) -> String {
     }
 }
 
+fn note_unreadable(unreadable: &mut HashMap<Name, String>, kind: &'static str, object: Unreadable) {
+    let (namespace, name) = (&object.name.namespace, &object.name.name);
+    let error = &object.message;
+    error!(
+        kind,
+        namespace, name, error, "is not understood; what depends on it must wait"
+    );
+    unreadable.insert(object.name, object.message);
+}
+
 /// What the worker looks at in objects of every kind.
 trait Versioned {
+    fn name(&self) -> Name;
     fn uid(&self) -> &str;
     fn version(&self) -> &str;
     /// The key by which it is synced, if it is.
@@ -473,6 +613,13 @@ trait Versioned {
 macro_rules! versioned {
     ($($Kind:ident: $key:expr;)*) => {$(
         impl Versioned for pvbind::api::$Kind {
+            fn name(&self) -> Name {
+                Name {
+                    namespace: self.metadata.namespace().to_owned(),
+                    name: self.metadata.name().to_owned(),
+                }
+            }
+
             fn uid(&self) -> &str {
                 self.metadata.uid()
             }

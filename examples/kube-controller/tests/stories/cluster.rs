@@ -7,7 +7,7 @@ use kube_controller::health::Health;
 use kube_controller::host_path::HostPath;
 use kube_controller::leader::LeaseSettings;
 use kube_controller::provisioner::Provisioner;
-use kube_controller::run::{Settings, run};
+use kube_controller::run::{Clients, Settings, run};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -29,7 +29,11 @@ impl Controller {
     pub(crate) fn with(fake: &Fake, settings: Settings) -> Self {
         let (stop, stopped) = watch::channel(false);
         let health = Health::default();
-        let task = tokio::spawn(run(fake.client(), settings, health.clone(), stopped));
+        let clients = Clients {
+            lease: fake.client(),
+            work: fake.client(),
+        };
+        let task = tokio::spawn(run(clients, settings, health.clone(), stopped));
         Controller { health, stop, task }
     }
 
@@ -49,7 +53,7 @@ impl Controller {
 pub(crate) fn settings(identity: &str) -> Settings {
     Settings {
         resync: Duration::from_secs(15),
-        provisioners: vec![Arc::new(HostPath::new(folder()))],
+        provisioners: vec![Arc::new(HostPath::new(folder()).unwrap())],
         lease: Some(LeaseSettings::new(
             "kube-system",
             "pvbind-controller",

@@ -29,7 +29,7 @@ struct Bare {
 
 impl Bare {
     fn new(objects: &[Value]) -> Self {
-        let host_path = kube_controller::host_path::HostPath::new(folder());
+        let host_path = kube_controller::host_path::HostPath::new(folder()).unwrap();
         let plugins: [&dyn kube_controller::provisioner::Provisioner; 1] = [&host_path];
         let mut bare = Bare {
             config: kube_controller::provisioner::config(plugins),
