@@ -94,6 +94,14 @@ impl UnknownFields {
     }
 
     /// Takes an unknown field out.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// let mut volume: PersistentVolume = serde_json::from_str(r#"{"spec": {"nfs": {"path": "/"}}}"#)?;
+    /// assert_eq!(volume.spec.unknown.remove("nfs").unwrap()["path"], "/");
+    /// assert_eq!(volume.source(), None);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn remove(&mut self, name: &str) -> Option<Value> {
         self.fields.as_mut()?.shift_remove(name)
     }

@@ -65,6 +65,14 @@ impl ResourceList {
     }
 
     /// Sets the amount of a resource.
+    ///
+    /// ```
+    /// use pvbind::api::ResourceList;
+    /// let mut list = ResourceList::default();
+    /// list.insert("storage", "5Gi".parse()?);
+    /// assert_eq!(list, ResourceList::of_storage("5Gi".parse()?));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn insert(&mut self, name: &str, amount: Quantity) {
         match name {
             STORAGE => self.storage = Some(amount),

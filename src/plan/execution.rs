@@ -218,6 +218,22 @@ impl<V: FollowUp> Execution<V> {
     /// Says how the step went. For an update and a creation, give the object
     /// that the API server returned; for anything else,
     /// [`Written::Nothing`]. Without a step left it does nothing.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::plan::*;
+    /// let write = Write::CreateVolume { volume: Box::new(PersistentVolume::default()), attempts: 2 };
+    /// let step = Step::Write { write, on_failure: OnFailure::Stop(WriteContext::Plain) };
+    /// let mut execution = Execution::new(Plan { steps: vec![step], verdict: Verdict::Settled });
+    /// let error = |kind| Err(ApiError { kind, message: String::new() });
+    /// // A creation is tried again as often as the step says ...
+    /// execution.answer(error(ApiErrorKind::Other));
+    /// assert!(execution.step().is_some());
+    /// // ... and one that was there already is as good as done.
+    /// execution.answer(error(ApiErrorKind::AlreadyExists));
+    /// assert!(execution.step().is_none());
+    /// assert_eq!(execution.finish().end, End::Finished(Verdict::Settled));
+    /// ```
     pub fn answer(&mut self, result: Result<Written, ApiError>) {
         let Some(step) = self.steps.pop_front() else {
             return;

@@ -143,6 +143,23 @@ impl Write {
     /// The JSON merge patch (RFC 7386) that an update amounts to, with the
     /// resourceVersion as precondition; `None` for creation and deletion. See
     /// [`Change::merge_patch`].
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::plan::{Change, Write};
+    /// let volume: PersistentVolume =
+    ///     serde_json::from_str(r#"{"metadata": {"name": "pv-1", "resourceVersion": "7"}}"#)?;
+    /// let volume = Arc::new(volume);
+    /// let nothing = Write::Volume(Change { from: Arc::clone(&volume), to: Arc::clone(&volume) });
+    /// // It writes nothing, and yet fails if somebody else has written meanwhile.
+    /// assert_eq!(
+    ///     nothing.merge_patch().unwrap().to_string(),
+    ///     r#"{"metadata":{"resourceVersion":"7"}}"#,
+    /// );
+    /// assert_eq!(Write::DeleteVolume(volume).merge_patch(), None);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn merge_patch(&self) -> Option<Value> {
         match self {
             Write::Volume(change) | Write::VolumeStatus(change) => Some(change.merge_patch()),

@@ -290,6 +290,24 @@ impl Assumptions {
 
     /// The cluster has this claim now. An assumed one goes if this one is
     /// newer; tells whether it did.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::api::{PersistentVolumeClaim, Pod};
+    /// use pvbind::scheduling::{Assumptions, DynamicProvision, PodClaims, PodVolumes};
+    /// let claim = |uid: &str, version: &str| -> Arc<PersistentVolumeClaim> {
+    ///     let metadata = serde_json::json!({"name": "data", "uid": uid, "resourceVersion": version});
+    ///     serde_json::from_value(serde_json::json!({"metadata": metadata})).map(Arc::new).unwrap()
+    /// };
+    /// let claims = PodClaims { delayed: vec![claim("u-1", "7")], ..PodClaims::default() };
+    /// let mut found = PodVolumes::default();
+    /// found.dynamic_provisions.push(DynamicProvision { claim: claim("u-1", "7"), capacity: None });
+    /// let mut assumptions = Assumptions::new();
+    /// let (_assumption, _plan) = assumptions.assume(&Pod::default(), &claims, "node-a", &found);
+    /// assert!(!assumptions.observe_claim(&claim("u-1", "6")));
+    /// // Another claim of the name, whatever its version, ends what was assumed.
+    /// assert!(assumptions.observe_claim(&claim("u-2", "1")));
+    /// ```
     pub fn observe_claim(&mut self, claim: &PersistentVolumeClaim) -> bool {
         let key = ClaimKey::of(claim);
         let Some(assumed) = self.claim(&key) else {

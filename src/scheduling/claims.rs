@@ -129,6 +129,15 @@ impl PodClaims {
     }
 
     /// Whether every claim is bound, so that nothing is to be decided.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::scheduling::PodClaims;
+    /// let mut claims = PodClaims { bound: vec![Arc::default()], ..PodClaims::default() };
+    /// assert!(claims.all_bound());
+    /// claims.delayed.push(Arc::default());
+    /// assert!(!claims.all_bound());
+    /// ```
     pub fn all_bound(&self) -> bool {
         self.delayed.is_empty() && self.immediate.is_empty()
     }

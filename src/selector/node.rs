@@ -153,6 +153,21 @@ impl CompiledNodeSelector {
 
     /// The mistakes of all terms. They are the answer wherever no term
     /// matches.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use pvbind::api::NodeSelector;
+    /// use pvbind::selector::CompiledNodeSelector;
+    /// let written: NodeSelector = serde_json::from_str(
+    ///     r#"{"nodeSelectorTerms": [
+    ///         {"matchExpressions": [{"key": "zone", "operator": "Exists"}]},
+    ///         {"matchExpressions": [{"key": "zone", "operator": "In"}]}]}"#)?;
+    /// let selector = CompiledNodeSelector::compile(&written);
+    /// assert_eq!(selector.error().unwrap().mistakes().len(), 1);
+    /// // Where the other term matches nobody hears of it.
+    /// assert_eq!(selector.matches(&BTreeMap::from([("zone", "a")]), None), Ok(true));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn error(&self) -> Option<&SelectorError> {
         self.error.as_ref()
     }

@@ -60,6 +60,19 @@ impl CompiledTopology {
     ///
     /// Allocates nothing. Costs one look-up for each expression, up to the
     /// term that holds.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use pvbind::api::TopologySelectorTerm;
+    /// use pvbind::selector::CompiledTopology;
+    /// let terms: Vec<TopologySelectorTerm> = serde_json::from_str(
+    ///     r#"[{"matchLabelExpressions": [{"key": "zone", "values": ["a"]}, {"key": "rack", "values": ["1"]}]}]"#)?;
+    /// let topology = CompiledTopology::compile(&terms);
+    /// // Every expression of a term must hold.
+    /// assert!(topology.matches(&BTreeMap::from([("zone", "a"), ("rack", "1")])));
+    /// assert!(!topology.matches(&BTreeMap::from([("zone", "a"), ("rack", "2")])));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn matches(&self, labels: &(impl Labels + ?Sized)) -> bool {
         self.terms.is_empty() || self.terms.iter().any(|term| term.matches(labels, None))
     }

@@ -231,6 +231,16 @@ impl Snapshot {
     }
 
     /// Lets go of an object of any kind that was deleted, given its last state.
+    ///
+    /// ```
+    /// use pvbind::api::read_objects;
+    /// use pvbind::view::{Applied, Snapshot};
+    /// let objects = read_objects(r#"{"kind": "Node", "metadata": {"name": "a"}}"#)?;
+    /// let mut snapshot: Snapshot = objects.iter().cloned().collect();
+    /// assert_eq!(snapshot.delete_object(&objects[0]), Applied::Done);
+    /// assert_eq!(snapshot.delete_object(&objects[0]), Applied::NotHeld);
+    /// # Ok::<(), pvbind::api::ReadError>(())
+    /// ```
     pub fn delete_object(&mut self, object: &Object) -> Applied {
         match object {
             Object::PersistentVolume(object) => self.delete(&**object),

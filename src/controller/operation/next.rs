@@ -152,6 +152,21 @@ impl AfterWrite {
     /// Goes on. If the write was neither done nor refused, because the plan was
     /// not carried out to its end, the operation is given up: the next sync
     /// starts it again.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::api::{PersistentVolumeClaim, StorageClass};
+    /// use pvbind::controller::{Config, Next, begin};
+    /// use pvbind::plan::{Operation, Plan, Provisioner};
+    /// let plan = begin(&Config::default(), Operation::Provision {
+    ///     claim: Arc::new(PersistentVolumeClaim::default()),
+    ///     class: Arc::new(StorageClass::default()),
+    ///     provisioner: Provisioner::External("csi.example.com".to_owned()),
+    /// });
+    /// // The write of this plan was not carried out: nobody is told of a provisioner.
+    /// let Next::AfterWrite(next) = plan.verdict else { panic!() };
+    /// assert_eq!(next.proceed(), Plan::empty(Next::Finished));
+    /// ```
     pub fn proceed(self) -> Plan<Next> {
         let Some(result) = self.result else {
             return Plan::empty(Next::Finished);
@@ -217,6 +232,8 @@ impl ReadVolume {
     ///
     /// Here deletion and recycling check again whether the volume is still
     /// released, against the claims in the view.
+    ///
+    /// For an example see [`Next`].
     pub fn answer<V: ClusterView + ?Sized>(
         self,
         config: &Config,

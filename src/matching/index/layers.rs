@@ -124,6 +124,21 @@ impl<'a> VolumeLayers<'a> {
 
     /// The volumes of a class, by name, whatever their phase. Linear in the
     /// number of all volumes.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::matching::{VolumeIndex, VolumeLayers};
+    /// let volume = |name: &str, class: &str| -> Arc<PersistentVolume> {
+    ///     serde_json::from_value(serde_json::json!({
+    ///         "metadata": {"name": name}, "spec": {"storageClassName": class}}))
+    ///     .map(Arc::new)
+    ///     .unwrap()
+    /// };
+    /// let index: VolumeIndex = [volume("a", "fast"), volume("b", "slow")].into_iter().collect();
+    /// let names: Vec<_> = VolumeLayers::new(&index).of_class("fast").iter().map(|v| v.name()).collect();
+    /// assert_eq!(names, ["a"]);
+    /// ```
     pub fn of_class(&self, class: &str) -> Vec<&'a Arc<PersistentVolume>> {
         self.selected(|volume| volume.class_name() == class)
     }

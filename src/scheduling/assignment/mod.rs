@@ -182,6 +182,19 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
     ///
     /// # Errors
     /// The node has no answer.
+    ///
+    /// ```
+    /// use pvbind::api::Node;
+    /// use pvbind::scheduling::{PodClaims, PodSearch, PoolRoom};
+    /// use pvbind::view::Snapshot;
+    /// let (claims, snapshot) = (PodClaims::default(), Snapshot::new());
+    /// let search = PodSearch::new(&claims, &snapshot, true); // once for all nodes
+    /// let nodes = [Node::default(), Node::default()];
+    /// let fits = nodes.iter().filter(|node| {
+    ///     search.assign_on_node(node, PoolRoom::Shared).is_ok_and(|volumes| volumes.fits())
+    /// });
+    /// assert_eq!(fits.count(), 2); // a pod without claims fits everywhere
+    /// ```
     pub fn assign_on_node(
         &self,
         node: &Node,
