@@ -189,7 +189,7 @@ impl OperationReport {
 /// impl ApiServer for Server {
 ///     fn read_claim(&mut self, key: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> {
 ///         self.reads.push(key.to_string());
-///         Ok(None) // 404
+///         Ok(None) // 404, `NotFound`
 ///     }
 ///     // ... and the writes: see `ApiServer`.
 /// #     fn update_volume(&mut self, change: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { Ok((*change.to).clone()) }

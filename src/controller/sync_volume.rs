@@ -46,7 +46,8 @@ pub struct ClaimEvidence {
     /// The claim that was asked about.
     pub key: ClaimKey,
     /// The claim; `None` only if the API server answered that there is none
-    /// (404 Not Found). A claim of another name makes the evidence count for
+    /// (404 with the reason `NotFound`: see
+    /// [`ApiErrorKind::of_status`](crate::plan::ApiErrorKind::of_status)). A claim of another name makes the evidence count for
     /// nothing.
     pub claim: Option<Arc<PersistentVolumeClaim>>,
 }

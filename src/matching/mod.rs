@@ -27,7 +27,7 @@
 //! | [`check_node_affinity`] | every volume, if a node is given | `node-affinity` |
 //! | [`check_reserved`] | what is not bound to the claim, if binding is delayed and no node is given | `not-reserved` |
 //! | [`check_phase`] | what is not bound to the claim | `phase` |
-//! | [`check_selector`] | what is not bound to the claim | `selector`, `selector-unparsable` |
+//! | [`check_selector`] | what is not bound to the claim | `selector`; for a selector that cannot be read, a report says `selector-unparsable` |
 //! | [`check_class`] | what is not bound to the claim | `class` |
 //! | [`check_access_modes`] | what is not bound to the claim, if a node is given | `access-modes` |
 //! | [`check_known_access_modes`] | every volume, in the search of the controller | `access-modes` |

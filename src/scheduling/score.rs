@@ -37,7 +37,8 @@ pub struct ShapePoint {
 /// | Kubernetes | feature gate | without a shape |
 /// | --- | --- | --- |
 /// | up to 1.32 | VolumeCapacityPriority, alpha, off by default | the fuller, the better: [`ScoreShape::default`] |
-/// | from 1.33 | StorageCapacityScoring, alpha, off by default | the emptier, the better: [`ScoreShape::emptier_first`] |
+/// | 1.33 to 1.36 | StorageCapacityScoring, alpha, off by default | the emptier, the better: [`ScoreShape::emptier_first`] |
+/// | from 1.37 | StorageCapacityScoring, beta, on by default | the same |
 ///
 /// So a scheduler of Kubernetes 1.36 does not score volumes unless somebody
 /// turns the gate on; while it is off it refuses a configured shape. With the
