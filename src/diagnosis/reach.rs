@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::zone::ZONE_LABELS;
+use super::zone::{ZONE_LABELS, ZoneLabel, ZoneLabels};
 use crate::api::{Node, NodeSelector, TopologySelectorTerm};
 use crate::selector::{CompiledNodeSelector, CompiledTopology};
 
@@ -12,8 +12,11 @@ use crate::selector::{CompiledNodeSelector, CompiledTopology};
 pub(super) struct Nodes {
     nodes: Vec<Arc<Node>>,
     by_label: BTreeMap<String, BTreeMap<String, Vec<usize>>>,
-    /// One for each combination of zone and region.
-    of_zones: Vec<usize>,
+    /// One node for each combination of zone and region that there is, by what
+    /// it has of each of their labels, in the order of [`ZONE_LABELS`].
+    by_zone: [BTreeMap<Option<String>, Vec<usize>>; 4],
+    /// Whether some node has no zone and no region.
+    is_without_zones: bool,
 }
 
 impl Nodes {
@@ -29,15 +32,20 @@ impl Nodes {
         }
         let zones =
             |node: &Node| ZONE_LABELS.map(|(label, _)| node.metadata.labels().get(label).cloned());
-        let of_zones: BTreeMap<_, _> = (0..)
-            .zip(&nodes)
-            .map(|(at, node)| (zones(node), at))
-            .collect();
-        let of_zones = of_zones.into_values().collect();
+        let numbered = nodes.iter().enumerate();
+        let combinations: BTreeMap<_, _> = numbered.map(|(at, node)| (zones(node), at)).collect();
+        let mut by_zone: [BTreeMap<_, Vec<_>>; 4] = Default::default();
+        let is_without_zones = combinations.contains_key(&[const { None }; 4]);
+        for (values, place) in combinations {
+            for (value, places) in values.into_iter().zip(&mut by_zone) {
+                places.entry(value).or_default().push(place);
+            }
+        }
         Nodes {
             nodes,
             by_label,
-            of_zones,
+            by_zone,
+            is_without_zones,
         }
     }
 
@@ -72,10 +80,26 @@ impl Nodes {
         places.map_or(0, Vec::len)
     }
 
-    /// One node for each combination of zone and region.
-    pub(super) fn of_zones(&self) -> impl Iterator<Item = &Node> {
-        let nodes = self.of_zones.iter();
-        nodes.filter_map(|place| self.nodes.get(*place).map(|node| &**node))
+    /// Whether the scheduler takes some node for one that is in these zones; if
+    /// none, the label that the fewest nodes satisfy.
+    pub(super) fn any_in<'z>(&self, zones: &'z ZoneLabels) -> Result<(), &'z ZoneLabel> {
+        let candidates = zones.iter().map(|zone| {
+            let indexes = ZONE_LABELS.iter().zip(&self.by_zone);
+            let indexes = indexes.filter(|((label, _), _)| zone.counts(label));
+            let places = indexes.flat_map(|(_, index)| {
+                let values = zone.values.iter();
+                values
+                    .filter_map(|value| index.get(&Some(value.clone())))
+                    .flatten()
+            });
+            (zone, places.copied().collect::<Vec<usize>>())
+        });
+        let Some((zone, places)) = candidates.min_by_key(|(_, places)| places.len()) else {
+            return Ok(());
+        };
+        let mut nodes = places.iter().filter_map(|place| self.nodes.get(*place));
+        let is_there = self.is_without_zones || nodes.any(|node| zones.conflict(node).is_none());
+        if is_there { Ok(()) } else { Err(zone) }
     }
 
     /// The values that nodes have of a label.
@@ -124,5 +148,46 @@ impl Nodes {
         let compiled = CompiledTopology::compile(terms);
         self.iter()
             .any(|node| compiled.matches(node.metadata.labels()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_zone_is_found_where_some_node_does_not_conflict() {
+        let mut state = 5_u64;
+        let mut below = |limit: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            usize::try_from((state >> 33) % limit).unwrap()
+        };
+        let mut found = [0, 0];
+        for _ in 0..2_000 {
+            let mut labels = |values: &[Option<&str>]| {
+                let few: BTreeMap<&str, &str> = ZONE_LABELS
+                    .iter()
+                    .filter_map(|(label, _)| {
+                        let value = values[below(values.len().try_into().unwrap())]?;
+                        Some((*label, value))
+                    })
+                    .collect();
+                json!({"metadata": {"labels": few}})
+            };
+            let volume = labels(&[None, Some("a"), Some("a__b"), Some("z"), Some("")]);
+            let volume = serde_json::from_value(volume).unwrap();
+            let nodes: Vec<Arc<Node>> = (0..4)
+                .map(|_| labels(&[None, Some("a"), Some("b"), Some("c")]))
+                .map(|node| Arc::new(serde_json::from_value(node).unwrap()))
+                .collect();
+            let zones = ZoneLabels::of(&volume);
+            let plain = nodes.iter().any(|node| zones.conflict(node).is_none());
+            assert_eq!(Nodes::new(nodes).any_in(&zones).is_ok(), plain);
+            found[usize::from(plain)] += 1;
+        }
+        assert!(found.iter().all(|count| *count > 200), "{found:?}");
     }
 }

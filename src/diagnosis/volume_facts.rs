@@ -1,5 +1,6 @@
 //! What can be found out about a volume.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Serialize;
@@ -216,13 +217,13 @@ facts! {
         },
         /// See [`Code::VolumeZoneElsewhere`](super::Code::VolumeZoneElsewhere).
         ZoneElsewhere: VolumeZoneElsewhere {
-            /// The label.
-            label: String,
-            /// Its value on the volume.
-            value: String,
+            /// The labels for zone and region, with their values.
+            labels: BTreeMap<String, String>,
             /// How many nodes were looked at.
             nodes: usize,
-            /// The values that nodes have, of many the first few.
+            /// The one of the labels that the fewest nodes satisfy.
+            label: String,
+            /// The values that nodes have of that one, of many the first few.
             there_are: Vec<String>,
         },
         /// See [`Code::VolumeAccessModeUnknown`](super::Code::VolumeAccessModeUnknown).
@@ -428,22 +429,24 @@ impl fmt::Display for VolumeFacts {
                 Name(new)
             ),
             Is::ZoneElsewhere {
-                label,
-                value,
+                labels,
                 nodes,
+                label,
                 there_are,
             } => {
+                f.write_str("is labelled")?;
+                for (place, (label, value)) in labels.iter().enumerate() {
+                    let comma = if place > 0 { "," } else { "" };
+                    write!(f, "{comma} {}: {}", Name(label), Name(value))?;
+                }
                 write!(
                     f,
-                    "has label {}: {}, and none of {} has: the scheduler puts no pod there that \
-                     uses it",
-                    Name(label),
-                    Name(value),
-                    Count(*nodes, "node")
+                    ", and none of {} is: the scheduler puts no pod there that uses it",
+                    Count(*nodes, "node"),
                 )?;
                 match there_are.is_empty() {
                     true => Ok(()),
-                    false => write!(f, "; there is {}", Names(there_are)),
+                    false => write!(f, "; of {} there is {}", Name(label), Names(there_are)),
                 }
             }
             Is::AccessModeUnknown { mode, meant } => write!(

@@ -31,12 +31,19 @@ pub(super) struct ZoneLabel {
     /// What stands in its place on newer nodes.
     newer: &'static str,
     pub(super) value: String,
-    values: BTreeSet<String>,
+    pub(super) values: BTreeSet<String>,
+}
+
+impl ZoneLabel {
+    /// Whether a label of a node may satisfy this one.
+    pub(super) fn counts(&self, label: &str) -> bool {
+        [self.label, self.newer].contains(&label)
+    }
 }
 
 /// A node is elsewhere. `Display` goes on from the volume's name.
 pub(super) struct Conflict<'z> {
-    pub(super) of: &'z ZoneLabel,
+    of: &'z ZoneLabel,
     has: Option<String>,
 }
 
@@ -64,8 +71,8 @@ impl ZoneLabels {
         self.0.is_empty()
     }
 
-    pub(super) fn labels(&self) -> impl Iterator<Item = &'static str> {
-        self.0.iter().map(|zone| zone.label)
+    pub(super) fn iter(&self) -> impl Iterator<Item = &ZoneLabel> {
+        self.0.iter()
     }
 
     /// The first label that the node does not satisfy. Nodes without any such

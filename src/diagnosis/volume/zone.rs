@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::Examination;
-use crate::diagnosis::zone::ZoneLabels;
+use crate::diagnosis::zone::{ZoneLabel, ZoneLabels};
 use crate::diagnosis::{Finding, Remedy, VolumeFacts};
 use crate::view::DiagnosticView;
 
@@ -16,26 +16,21 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     pub(super) fn zone_elsewhere(&self) -> Option<Finding> {
         let nodes = &self.survey.nodes;
         let zones = ZoneLabels::of(self.volume);
-        if zones.is_empty() || !self.survey.known.nodes {
+        if zones.is_empty() || nodes.is_empty() || !self.survey.known.nodes {
             return None;
         }
-        let mut first = None;
-        for node in nodes.of_zones() {
-            let conflict = zones.conflict(node)?;
-            first.get_or_insert(conflict);
-        }
-        let zone = first?.of;
+        let rarest = nodes.any_in(&zones).err()?;
+        let told = |zone: &ZoneLabel| (zone.label.to_owned(), zone.value.clone());
+        let there_are = nodes.values(rarest.label).take(TOLD);
         let facts = VolumeFacts::ZoneElsewhere {
-            label: zone.label.to_owned(),
-            value: zone.value.clone(),
+            labels: zones.iter().map(told).collect(),
             nodes: nodes.len(),
-            there_are: nodes
-                .values(zone.label)
-                .take(TOLD)
-                .map(str::to_owned)
-                .collect(),
+            label: rarest.label.to_owned(),
+            there_are: there_are.map(str::to_owned).collect(),
         };
-        let labels = zones.labels().map(|label| (label.to_owned(), json!(null)));
+        let labels = zones
+            .iter()
+            .map(|zone| (zone.label.to_owned(), json!(null)));
         let labels: serde_json::Map<_, _> = labels.collect();
         let remedy = Remedy::new(
             "if the volume is within reach all the same, remove its zone and region labels",
