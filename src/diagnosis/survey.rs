@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::census::Census;
+use super::claim::Places;
 use super::demand::Demand;
 use super::reach::Nodes;
 use super::similar::NamesToMean;
@@ -114,6 +115,8 @@ pub struct Survey<'a, V: ?Sized> {
     mains: Mutex<BTreeMap<ClaimKey, (PersistentVolumeClaim, Finding)>>,
     /// What was found out about pods, which several claims may ask for.
     pods: Mutex<BTreeMap<(String, String), (Pod, Finding)>>,
+    /// What drivers know of places, which many claims ask for.
+    pub(super) places: Mutex<BTreeMap<String, Places>>,
 }
 
 /// What is wrong with a claim: see [`Survey::claim`].
@@ -232,6 +235,7 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
             claims_named: OnceLock::new(),
             mains: Mutex::default(),
             pods: Mutex::default(),
+            places: Mutex::default(),
         }
     }
 

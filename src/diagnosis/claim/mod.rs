@@ -6,6 +6,7 @@ mod consumer;
 mod decision;
 mod lost;
 mod provisioner;
+pub(super) use provisioner::Places;
 mod provisioning;
 mod reservation;
 mod search;

@@ -1,7 +1,7 @@
 //! What the external provisioner of a claim would say, or said.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use serde_json::json;
 
@@ -10,9 +10,9 @@ use crate::api::{PersistentVolumeClaim, VolumeMode, names};
 use crate::diagnosis::{ClaimFacts, Finding, Kind, ObjectName, Patch, Remedy};
 use crate::provisioner::{
     ClaimNext, Config, DataSource, NO_BLOCK_SUPPORT, ProvisionError, RequestError, RequestInputs,
-    TopologyConfig, TopologyError, csi, sync_claim,
+    TopologyError, TopologyQuery, csi, sync_claim, topology_requirement,
 };
-use crate::view::DiagnosticView;
+use crate::view::{DiagnosticView, ProvisioningView};
 
 impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     /// Whether the driver can be asked for the volume at all: what the
@@ -40,9 +40,47 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             content_source,
             attributes: Some(BTreeMap::new()),
         };
-        let request = operation.request(&config, view, &inputs);
-        let error = request.and_then(|_| operation.provisioner_secret()).err()?;
+        let error = match operation.request(&config, view, &inputs) {
+            Err(error) => error,
+            Ok(_) => self.no_place(provisioner)?.into(),
+        };
         self.refusal(provisioner, &error)
+    }
+
+    /// Why the driver cannot be told where the volume must be reachable from.
+    /// Only what can fail is looked at: of the many claims that a cluster may
+    /// have, none goes through all nodes by itself.
+    fn no_place(&self, provisioner: &str) -> Option<TopologyError> {
+        let view = self.survey.view;
+        let class = view.class(self.claim.class_name())?;
+        let allowed = class.allowed_topologies.as_deref().unwrap_or_default();
+        let node = self.selected_node();
+        let places = self.places(provisioner);
+        if !places.are_known {
+            return None;
+        }
+        if node.is_empty() && allowed.is_empty() {
+            return places.error;
+        }
+        let query = TopologyQuery {
+            allowed,
+            selected_node: Some(node),
+            // If the class allows every place, all else is in the requisite.
+            is_strict: allowed.is_empty(),
+            ..TopologyQuery::new(provisioner, self.claim.metadata.name())
+        };
+        topology_requirement(&query, view).err()
+    }
+
+    fn places(&self, driver: &str) -> Places {
+        let known = self.survey.places.lock();
+        let mut known = known.unwrap_or_else(PoisonError::into_inner);
+        if let Some(places) = known.get(driver) {
+            return places.clone();
+        }
+        let places = Places::of(driver, self.survey.view);
+        known.insert(driver.to_owned(), places.clone());
+        places
     }
 
     fn refusal(&self, provisioner: &str, error: &RequestError) -> Option<Finding> {
@@ -192,17 +230,30 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             .collect();
         config.knows_single_node_modes = true;
         config.modifies_volumes = true;
-        let mut has_topology = false;
-        self.survey.view.visit_csi_nodes(&mut |csi_node| {
-            let mut drivers = csi_node.spec.drivers.iter().flatten();
-            has_topology = drivers.any(|driver| {
-                let keys = driver.topology_keys.as_deref().unwrap_or_default();
-                driver.name.as_deref() == Some(provisioner) && !keys.is_empty()
-            });
-            !has_topology
-        });
-        config.topology = has_topology.then(TopologyConfig::default);
         config
+    }
+}
+
+/// What a driver knows of places.
+#[derive(Clone, Debug)]
+pub(in crate::diagnosis) struct Places {
+    /// Whether any CSINode has topology keys of it.
+    are_known: bool,
+    /// Why it cannot be told of a place where no node is selected.
+    error: Option<TopologyError>,
+}
+
+impl Places {
+    fn of<V: ProvisioningView + ?Sized>(driver: &str, view: &V) -> Places {
+        let query = TopologyQuery {
+            is_immediate: true,
+            ..TopologyQuery::new(driver, "")
+        };
+        let error = topology_requirement(&query, view).err();
+        Places {
+            are_known: error != Some(TopologyError::NoTopology),
+            error,
+        }
     }
 }
 
