@@ -21,6 +21,12 @@
 //! [`pre_filter`](crate::scheduling::pre_filter) and the searches, reads what
 //! they decided, and asks [`matching`](crate::matching) for the reasons.
 //!
+//! Beside that it knows what stands outside of this crate's decisions and keeps
+//! people awake all the same: the zone and region labels of volumes, which the
+//! scheduler's plugin `VolumeZone` looks at; scheduling gates; the plugin for
+//! host paths, which deletes nothing but what is below `/tmp`; and what API
+//! servers refuse, as an access mode `RWO`, which a manifest may still hold.
+//!
 //! What a cluster is asked is in [`DiagnosticView`](crate::view::DiagnosticView);
 //! of what a view does not hold, see [`Known`].
 

@@ -83,21 +83,20 @@ impl Nodes {
     /// Whether the scheduler takes some node for one that is in these zones; if
     /// none, the label that the fewest nodes satisfy.
     pub(super) fn any_in<'z>(&self, zones: &'z ZoneLabels) -> Result<(), &'z ZoneLabel> {
-        let candidates = zones.iter().map(|zone| {
+        let places_of = |zone: &'z ZoneLabel| {
             let indexes = ZONE_LABELS.iter().zip(&self.by_zone);
             let indexes = indexes.filter(|((label, _), _)| zone.counts(label));
-            let places = indexes.flat_map(|(_, index)| {
+            indexes.flat_map(|(_, index)| {
                 let values = zone.values.iter();
-                values
-                    .filter_map(|value| index.get(&Some(value.clone())))
-                    .flatten()
-            });
-            (zone, places.copied().collect::<Vec<usize>>())
-        });
-        let Some((zone, places)) = candidates.min_by_key(|(_, places)| places.len()) else {
+                values.filter_map(|value| index.get(&Some(value.clone())))
+            })
+        };
+        let count = |zone: &&'z ZoneLabel| places_of(zone).map(Vec::len).sum::<usize>();
+        let Some(zone) = zones.iter().min_by_key(count) else {
             return Ok(());
         };
-        let mut nodes = places.iter().filter_map(|place| self.nodes.get(*place));
+        let nodes = places_of(zone).flatten();
+        let mut nodes = nodes.filter_map(|place| self.nodes.get(*place));
         let is_there = self.is_without_zones || nodes.any(|node| zones.conflict(node).is_none());
         if is_there { Ok(()) } else { Err(zone) }
     }
