@@ -123,11 +123,11 @@ async fn a_claim_without_class_gets_the_default_class() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_conflict_is_tried_again() {
+async fn an_object_that_somebody_else_changes_is_decided_on_again() {
     let fake = Fake::new();
     fake.create(volume("pv", "5Gi", json!({})));
     fake.create(claim("data", "5Gi", json!({})));
-    fake.act(|state| state.conflicts = 7);
+    fake.act(|state| state.meddling = 7);
     let controller = Controller::start(&fake, "a");
     fake.quiet().await;
     assert_eq!(
@@ -135,6 +135,10 @@ async fn a_conflict_is_tried_again() {
         "Bound"
     );
     assert_eq!(fake.lock().at(VOLUMES, "pv", "/status/phase"), "Bound");
+    assert_eq!(fake.lock().meddling, 0);
+    let label = fake.lock().at(VOLUMES, "pv", "/metadata/labels/meddled");
+    assert!(label.is_string(), "what somebody else did stays");
+    fake.assert_no_wrongs();
     controller.stop().await;
 }
 

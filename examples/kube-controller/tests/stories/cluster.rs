@@ -30,8 +30,8 @@ impl Controller {
         let (stop, stopped) = watch::channel(false);
         let health = Health::default();
         let clients = Clients {
-            lease: fake.client(),
-            work: fake.client(),
+            lease: fake.client(&settings.identity),
+            work: fake.client(&settings.identity),
         };
         let task = tokio::spawn(run(clients, settings, health.clone(), stopped));
         Controller { health, stop, task }

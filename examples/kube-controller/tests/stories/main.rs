@@ -9,10 +9,15 @@
     reason = "a test fails by panicking; each guard is dropped before, which the lint does not see"
 )]
 
+mod answers;
 mod binding;
 mod cluster;
 mod deletion;
 mod fake;
+mod folders;
+mod killed;
+mod lead;
 mod plans;
 mod provisioning;
+mod scale;
 mod trouble;

@@ -16,9 +16,9 @@ use crate::cluster::{
 };
 use crate::fake::{CLAIMS, Fake, VOLUMES};
 
-const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
+pub(crate) const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 
-fn node(name: &str) -> Value {
+pub(crate) fn node(name: &str) -> Value {
     json!({"kind": "Node", "apiVersion": "v1", "metadata": {"name": name,
         "labels": {"kubernetes.io/hostname": name}}})
 }
@@ -76,7 +76,7 @@ async fn with_wait_for_first_consumer_a_volume_is_made_once_the_scheduler_chose_
         fake.lock().at(CLAIMS, "shop/data", "/status/phase"),
         "Bound"
     );
-    assert_eq!(fake.lock().wrongs, [] as [&str; 0]);
+    fake.assert_no_wrongs();
     let name = format!("pvc-{}", made["metadata"]["uid"].as_str().unwrap());
     std::fs::remove_dir_all(folder().join(name)).unwrap();
     controller.stop().await;
@@ -150,6 +150,15 @@ pub(crate) struct Slow {
     pub(crate) fails: AtomicUsize,
     pub(crate) calls: AtomicUsize,
     pub(crate) going_on: AtomicUsize,
+    pub(crate) most_at_once: AtomicUsize,
+}
+
+struct GoingOn<'a>(&'a AtomicUsize);
+
+impl Drop for GoingOn<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl Provisioner for Slow {
@@ -168,13 +177,10 @@ impl Provisioner for Slow {
     ) -> BoxFuture<'_, Result<PersistentVolume, String>> {
         Box::pin(async move {
             self.calls.fetch_add(1, Ordering::SeqCst);
-            assert_eq!(
-                self.going_on.fetch_add(1, Ordering::SeqCst),
-                0,
-                "two at once"
-            );
+            let before = self.going_on.fetch_add(1, Ordering::SeqCst);
+            let _going_on = GoingOn(&self.going_on);
+            self.most_at_once.fetch_max(before + 1, Ordering::SeqCst);
             tokio::time::sleep(self.takes).await;
-            self.going_on.fetch_sub(1, Ordering::SeqCst);
             let left = self.fails.load(Ordering::SeqCst);
             if left > 0 {
                 self.fails.store(left - 1, Ordering::SeqCst);
@@ -212,6 +218,7 @@ async fn an_operation_runs_once_at_a_time_however_often_its_claim_is_synced() {
     })
     .await;
     assert_eq!(slow.calls.load(Ordering::SeqCst), 1);
+    assert_eq!(slow.most_at_once.load(Ordering::SeqCst), 1);
     assert_eq!(fake.lock().all(VOLUMES).len(), 1);
     controller.stop().await;
 }

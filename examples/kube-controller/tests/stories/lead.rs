@@ -1,0 +1,247 @@
+//! Who leads, and what becomes of the work of who does not any more.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use kube_controller::health::listen;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::cluster::{Controller, claim, class, settings, volume, with_provisioner};
+use crate::fake::{CLAIMS, Fake, LEASES, VOLUMES};
+use crate::provisioning::Slow;
+
+#[tokio::test(start_paused = true)]
+async fn of_two_controllers_only_the_leader_acts() {
+    let fake = Fake::new();
+    let slow = Arc::new(Slow {
+        takes: Duration::from_secs(5),
+        ..Slow::default()
+    });
+    fake.create(class("slow", "kubernetes.io/slow", "Immediate"));
+    let controllers = ["a", "b", "c"].map(|identity| {
+        Controller::with(&fake, with_provisioner(settings(identity), slow.clone()))
+    });
+    for number in 0..5 {
+        let name = format!("data-{number}");
+        fake.create(claim(&name, "5Gi", json!({"storageClassName": "slow"})));
+        fake.quiet().await;
+    }
+    assert_eq!(slow.calls.load(Ordering::SeqCst), 5);
+    let state = fake.lock();
+    let creations = state
+        .writes
+        .iter()
+        .filter(|write| write.starts_with("POST"));
+    assert_eq!(creations.count(), 5);
+    drop(state);
+    let ready = controllers
+        .iter()
+        .map(|controller| controller.health.answer("/readyz").1);
+    let mut ready: Vec<_> = ready.collect();
+    ready.sort_unstable();
+    assert_eq!(
+        ready,
+        [
+            "ok, another one leads",
+            "ok, another one leads",
+            "ok, leads"
+        ]
+    );
+    for controller in controllers {
+        controller.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_second_takes_over_when_the_leader_is_killed_and_sooner_when_it_stops() {
+    for is_killed in [true, false] {
+        let fake = Fake::new();
+        let leader = Controller::start(&fake, "a");
+        fake.until("a leads", |state| !state.all("leases").is_empty())
+            .await;
+        let second = Controller::start(&fake, "b");
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        let begun = Instant::now();
+        match is_killed {
+            true => leader.kill().await,
+            false => leader.stop().await,
+        }
+        fake.create(volume("pv", "5Gi", json!({})));
+        fake.until("b acts", |state| !state.writes.is_empty()).await;
+        let took = begun.elapsed();
+        match is_killed {
+            true => assert!(took > Duration::from_secs(10) && took < Duration::from_secs(20)),
+            false => assert!(took < Duration::from_secs(5), "{took:?}"),
+        }
+        second.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_that_cannot_renew_stops_before_another_can_lead() {
+    let fake = Fake::new();
+    let controller = Controller::start(&fake, "a");
+    fake.until("a leads", |_| {
+        controller.health.answer("/readyz").1 == "ok, leads"
+    })
+    .await;
+    fake.act(|state| state.hangs = true);
+    let begun = Instant::now();
+    while controller.health.answer("/readyz").1 == "ok, leads" {
+        assert!(begun.elapsed() < Duration::from_secs(12));
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    controller.kill().await;
+}
+
+fn slow(seconds: u64) -> Arc<Slow> {
+    Arc::new(Slow {
+        takes: Duration::from_secs(seconds),
+        ..Slow::default()
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_of_one_identity_do_not_both_lead() {
+    let fake = Fake::new();
+    fake.create(class("slow", "kubernetes.io/slow", "Immediate"));
+    let slow = slow(5);
+    let start = || Controller::with(&fake, with_provisioner(settings("same"), slow.clone()));
+    let first = start();
+    fake.until("one leads", |state| !state.all(LEASES).is_empty())
+        .await;
+    let second = start();
+    for number in 0..5 {
+        let name = format!("data-{number}");
+        fake.create(claim(&name, "5Gi", json!({"storageClassName": "slow"})));
+        fake.quiet().await;
+        let ready = [&first, &second].map(|one| one.health.answer("/readyz").1);
+        assert_eq!(ready, ["ok, leads", "ok, another one leads"]);
+    }
+    assert_eq!(slow.calls.load(Ordering::SeqCst), 5);
+    // One that is started again need not wait for its own Lease to run out.
+    first.kill().await;
+    let begun = Instant::now();
+    fake.create(volume("pv", "5Gi", json!({})));
+    fake.until("the second acts", |state| {
+        state.at(VOLUMES, "pv", "/status/phase") == "Available"
+    })
+    .await;
+    assert!(begun.elapsed() < Duration::from_secs(8));
+    second.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_that_is_cut_off_lets_its_operation_be_and_another_goes_on() {
+    let fake = Fake::new();
+    fake.create(class("slow", "kubernetes.io/slow", "Immediate"));
+    fake.create(claim("data", "5Gi", json!({"storageClassName": "slow"})));
+    let slow = slow(60);
+    let start = |name| Controller::with(&fake, with_provisioner(settings(name), slow.clone()));
+    let first = start("a");
+    while slow.calls.load(Ordering::SeqCst) == 0 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let second = start("b");
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    fake.act(|state| state.cut_off = Some("a".to_owned()));
+    fake.until("b makes it", |_| slow.calls.load(Ordering::SeqCst) == 2)
+        .await;
+    assert_eq!(slow.going_on.load(Ordering::SeqCst), 1, "a gave it up");
+    fake.act(|state| state.cut_off = None);
+    fake.until("bound", |state| {
+        state.at(CLAIMS, "shop/data", "/status/phase") == "Bound"
+    })
+    .await;
+    fake.quiet().await;
+    assert_eq!(first.health.answer("/readyz").1, "ok, another one leads");
+    assert_eq!(slow.most_at_once.load(Ordering::SeqCst), 1);
+    assert_eq!(slow.calls.load(Ordering::SeqCst), 2);
+    assert_eq!(fake.lock().all(VOLUMES).len(), 1);
+    fake.assert_no_wrongs();
+    first.stop().await;
+    second.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_that_was_frozen_in_the_middle_of_a_plan_writes_nothing_when_it_wakes() {
+    for writes in 1..=12 {
+        let fake = Fake::new();
+        for number in 0..3 {
+            fake.create(volume(&format!("pv-{number}"), "5Gi", json!({})));
+            fake.create(claim(&format!("data-{number}"), "5Gi", json!({})));
+        }
+        // The answer comes when it wakes.
+        fake.act(|state| state.takes = Duration::from_secs(1));
+        let controller = Controller::start(&fake, "a");
+        fake.until("some writes", |state| state.writes.len() >= writes)
+            .await;
+        // Somebody else's machine went on for so long.
+        tokio::time::advance(Duration::from_secs(30)).await;
+        fake.quiet().await;
+        fake.assert_no_wrongs();
+        let state = fake.lock();
+        for number in 0..3 {
+            let name = format!("shop/data-{number}");
+            assert_eq!(state.at(CLAIMS, &name, "/status/phase"), "Bound");
+        }
+        drop(state);
+        controller.kill().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_controller_that_is_told_to_stop_in_the_middle_of_a_plan_ends_it_and_no_more() {
+    for writes in 2..=4 {
+        let fake = Fake::new();
+        fake.create(volume("pv", "5Gi", json!({})));
+        fake.create(claim("data", "5Gi", json!({})));
+        fake.act(|state| state.takes = Duration::from_secs(1));
+        let controller = Controller::start(&fake, "a");
+        fake.until("some writes", |state| state.writes.len() >= writes)
+            .await;
+        let begun = Instant::now();
+        controller.stop().await;
+        assert!(begun.elapsed() < Duration::from_secs(15));
+        {
+            let state = fake.lock();
+            assert_eq!(state.at(CLAIMS, "shop/data", "/status/phase"), "Bound");
+            assert_eq!(state.at(VOLUMES, "pv", "/status/phase"), "Bound");
+            let lease = "kube-system/pvbind-controller";
+            let holder = state.at(LEASES, lease, "/spec/holderIdentity");
+            assert_eq!(holder, Value::Null, "the lead was given back");
+        }
+        fake.assert_no_wrongs();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_controller_stops_in_time_though_nobody_answers() {
+    for hangs in [true, false] {
+        let fake = Fake::new();
+        fake.create(volume("pv", "5Gi", json!({})));
+        fake.create(claim("data", "5Gi", json!({})));
+        let mut settings = settings("a");
+        settings.lease = hangs.then_some(settings.lease).flatten();
+        let controller = Controller::with(&fake, settings);
+        fake.until("some writes", |state| state.writes.len() >= 2)
+            .await;
+        fake.act(|state| state.hangs = true);
+        let begun = Instant::now();
+        controller.stop().await;
+        assert!(begun.elapsed() < Duration::from_secs(38));
+    }
+}
+
+#[tokio::test]
+async fn two_on_one_machine_both_answer_about_health() {
+    let first = listen(None).await.unwrap();
+    let second = listen(None).await.unwrap();
+    let taken = first.local_addr().unwrap();
+    assert_ne!(taken, second.local_addr().unwrap());
+    // An address that was asked for is this one or none.
+    let error = listen(Some(taken)).await.unwrap_err();
+    assert!(error.contains(&taken.to_string()), "{error}");
+}

@@ -1,0 +1,71 @@
+//! Many objects: how many requests they cost.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::cluster::{Controller, claim, class};
+use crate::fake::{CLAIMS, EVENTS, Fake};
+
+#[tokio::test(start_paused = true)]
+async fn two_thousand_new_claims_are_handed_over_a_few_at_a_time() {
+    let fake = Fake::new();
+    fake.create(class("fast", "csi.example.com", "Immediate"));
+    for number in 0..2000 {
+        let name = format!("data-{number}");
+        fake.create(claim(&name, "5Gi", json!({"storageClassName": "fast"})));
+    }
+    fake.act(|state| state.takes = Duration::from_millis(10));
+    let controller = Controller::start(&fake, "a");
+    let provisioner = "/metadata/annotations/volume.kubernetes.io~1storage-provisioner";
+    fake.until("all are handed over", |state| {
+        state
+            .all(CLAIMS)
+            .iter()
+            .all(|claim| claim.pointer(provisioner).is_some())
+    })
+    .await;
+    let most = fake.lock().most_under_way;
+    // Sixteen of operations, five watches, and one each of the worker, the
+    // events and the Lease.
+    assert!(most <= 24, "{most} at once");
+    assert_eq!(controller.health.answer("/readyz"), (200, "ok, leads"));
+    fake.assert_no_wrongs();
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_claims_that_wait_cost_few_requests() {
+    let fake = Fake::new();
+    fake.create(class("waits", "csi.example.com", "WaitForFirstConsumer"));
+    for number in 0..1000 {
+        let name = format!("data-{number}");
+        let spec = match number % 2 {
+            0 => json!({"storageClassName": "waits"}),
+            _ => json!({}),
+        };
+        fake.create(claim(&name, "5Gi", spec));
+    }
+    let controller = Controller::start(&fake, "a");
+    tokio::time::sleep(Duration::from_secs(900)).await;
+    let begun = Instant::now();
+    let minutes = 10;
+    tokio::time::sleep(Duration::from_secs(60 * minutes)).await;
+    {
+        let state = fake.lock();
+        let events = state.requests_since(begun, "", EVENTS);
+        let all = state.requests_since(begun, "", "");
+        // Upstream: one in five minutes for each.
+        assert!(events <= 200 * 10, "{events} about events in ten minutes");
+        // And two about the Lease every two seconds.
+        assert!(all - events <= 60 * 10 + 10, "{all} in ten minutes");
+        assert_eq!(state.all(EVENTS).len(), 1000);
+        for event in state.all(EVENTS) {
+            let count = event["series"]["count"].as_i64().unwrap();
+            assert!(count > 50, "{count}");
+        }
+    }
+    fake.assert_no_wrongs();
+    controller.stop().await;
+}
