@@ -230,6 +230,12 @@ fn what_was_said_of_another_claim_by_the_controller_or_before_a_success_is_not_h
         .replace("ProvisioningFailed", "ProvisioningSucceeded");
     assert_eq!(said(&hearing(&[CORE, &success])), waits);
     let told = hearing(&[CORE, NEWER, CORE]);
+    let config = Config::kube_controller_manager();
+    let survey = told.survey(&config);
+    let diagnosis = survey.claim(told.claim("shop/data").unwrap());
+    let screen = Screen::new(&survey, &told, diagnosis).unwrap();
+    let json: Value = serde_json::from_str(&screen.json().unwrap()).unwrap();
+    assert_eq!(json["events"].as_array().unwrap().len(), 2);
     assert_eq!(
         told.events.of("PersistentVolumeClaim", "shop", "data"),
         [

@@ -59,6 +59,7 @@ impl<'c> Screen<'c> {
             Kind::Pod => value["claims"] = json!(self.uses),
             _ => {}
         }
+        value["events"] = json!(self.events());
         Ok(for_programs(&value, self.cluster))
     }
 
@@ -69,12 +70,7 @@ impl<'c> Screen<'c> {
             text.push('\n');
             text.push_str(&diagnosis.text(style));
         }
-        let kind = json!(object.kind);
-        let kind = kind.as_str().unwrap_or_default();
-        let events = self
-            .cluster
-            .events
-            .of(kind, &object.namespace, &object.name);
+        let events = self.events();
         if !events.is_empty() {
             text.push_str("\nRecorded events:\n");
         }
@@ -89,6 +85,15 @@ impl<'c> Screen<'c> {
             ));
         }
         Ok(text + &remarks(self.cluster))
+    }
+
+    /// What was recorded about the object.
+    fn events(&self) -> Vec<String> {
+        let object = &self.diagnosis.object;
+        let kind = json!(object.kind);
+        let kind = kind.as_str().unwrap_or_default();
+        let events = &self.cluster.events;
+        events.of(kind, &object.namespace, &object.name)
     }
 }
 

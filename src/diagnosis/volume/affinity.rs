@@ -1,5 +1,7 @@
 //! Volumes that no node can reach.
 
+use serde_json::json;
+
 use super::Examination;
 use crate::api::{
     NodeSelector, NodeSelectorOperator, PersistentVolumeReclaimPolicy as Policy, VolumePhase,
@@ -64,7 +66,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         findings
     }
 
-    /// An affinity cannot be changed: the object is to be made anew, and its data
+    /// An affinity cannot be changed in general: the object is to be made anew, and its data
     /// is not to go with it.
     fn again(&self, right: &str) -> Remedy {
         let policy = self.volume.spec.persistent_volume_reclaim_policy.as_ref();
@@ -119,9 +121,31 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 new: new.to_owned(),
                 nodes,
             };
-            Some(Finding::from(facts).with(self.again(&format!("label `{new}`"))))
+            let remedy = Remedy::new(
+                "write the new labels into the volume's node affinity",
+                "nothing else of a node affinity can be changed",
+            );
+            let patch =
+                self.patch(json!({"spec": {"nodeAffinity": {"required": renewed(required)}}}));
+            Some(Finding::from(facts).with(remedy.patching(patch)))
         })
     }
+}
+
+/// The affinity with the new labels in place of the old ones: an update that API
+/// servers admit.
+///
+/// Follows `validatePvNodeAffinity` of Kubernetes 1.36.
+fn renewed(required: &NodeSelector) -> NodeSelector {
+    let mut renewed = required.clone();
+    let terms = renewed.node_selector_terms.iter_mut().flatten();
+    for expression in terms.flat_map(|term| term.match_expressions.iter_mut().flatten()) {
+        let key = expression.key.as_deref().unwrap_or_default();
+        if let Some((_, new)) = OLD_LABELS.into_iter().find(|(old, _)| *old == key) {
+            expression.key = Some(new.to_owned());
+        }
+    }
+    renewed
 }
 
 /// Whether a label is the cluster's own, which nobody should set by hand: the
