@@ -290,7 +290,7 @@ fn request(shape: Shape) {
     } else {
         // Whatever could be asked for can be written down too, unless the
         // driver's answer does not serve.
-        assert!(matches!(plan.verdict, ClaimNext::CleanUp(_)));
+        assert!(matches!(plan.verdict, ClaimNext::ReadVolume(_)));
     }
 }
 

@@ -102,6 +102,8 @@ impl CreateVolume {
     ///   than it asks for.
     /// - A volume without a name is an error; upstream makes an object that
     ///   nothing can use.
+    /// - A volume that has an object is not deleted again, whatever the driver
+    ///   answers when it is asked for it once more; upstream deletes it.
     pub fn created(
         self,
         config: &Config,
@@ -118,10 +120,7 @@ impl CreateVolume {
                 error @ (AnswerError::TooSmall { .. }
                 | AnswerError::NoContentSource
                 | AnswerError::OtherContentSource { .. }),
-            ) => {
-                let clean_up = CleanUp::new(self, volume.volume_id.clone(), error);
-                Plan::empty(ClaimNext::CleanUp(clean_up))
-            }
+            ) => CleanUp::new(self, volume.volume_id.clone(), error).plan(),
             Err(error @ AnswerError::NoVolumeId) => {
                 self.failed(&error.to_string(), CallState::InBackground)
             }

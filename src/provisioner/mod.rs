@@ -22,8 +22,9 @@
 //!   the same topology.
 //! - A claim is never provisioned twice, whatever is retried or cut short: what
 //!   was made before is asked for again under its name.
-//! - No volume is deleted unless its policy is Delete, it is Released, and it
-//!   is ours.
+//! - No volume that has an object is deleted unless its policy is Delete, it is
+//!   Released, and it is ours. One that was just made and does not serve is
+//!   [cleaned up](CleanUp).
 //!
 //! # What is left to the embedder
 //! Calling the driver, reading secrets, VolumeSnapshots and

@@ -21,8 +21,9 @@ pub enum ClaimNext {
     CreateVolume(CreateVolume),
     /// That the driver deletes a volume that it should not have made.
     CleanUp(CleanUp),
-    /// What the API server, not a cache, has of the volume that was to be
-    /// created and exists already: it may be another claim's.
+    /// What the API server, not a cache, has under the volume's name: the volume
+    /// was to be created and exists already, or is to be deleted again and may
+    /// have been taken into use by then.
     ReadVolume(ReadHolder),
 }
 
@@ -41,6 +42,7 @@ impl FollowUp for ClaimNext {
             *self = ClaimNext::ReadVolume(ReadHolder {
                 volume: volume.name().to_owned(),
                 uid: uid.to_owned(),
+                clean_up: None,
             });
         }
     }
@@ -161,8 +163,14 @@ pub enum Progress {
     Unchanged,
 }
 
-/// A volume that was to be created under a name made of a shortened uid, and
-/// exists already: made by us before, or another claim's whose uid begins alike.
+/// A volume of which it must be known whether the API server has it, and for
+/// which claim:
+/// - It was to be created under a name made of a shortened uid, and exists
+///   already: made by us before, or another claim's whose uid begins alike.
+/// - The driver's answer does not serve, and the volume is to be
+///   [deleted again](CleanUp). If there is an object, an earlier answer did serve,
+///   and the volume is in use.
+///
 /// See [`ClaimNext::ReadVolume`].
 ///
 /// ```
@@ -201,11 +209,13 @@ pub enum Progress {
 /// assert_eq!(end.outcome.unwrap_err().code(), "name-taken");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ReadHolder {
     volume: String,
     /// Of the claim that it was to be for.
     uid: String,
+    /// If it is to be deleted again.
+    clean_up: Option<Box<CleanUp>>,
 }
 
 impl ReadHolder {
@@ -218,17 +228,26 @@ impl ReadHolder {
     /// claim's volume is left alone, and so is the backend's, which is that
     /// claim's too: [`ProvisionError::NameTaken`].
     pub fn answer(self, volume: Option<PersistentVolume>) -> Plan<ClaimNext> {
-        let Some(volume) = volume else {
-            let volume = self.volume.clone();
-            return self.failed(&format!("volume `{volume}` existed, and is gone"));
-        };
-        let outcome = match other_holder(&volume, &self.uid) {
-            None => Ok(ClaimOutcome::Provisioned {
-                volume: self.volume,
+        let name = self.volume.clone();
+        let outcome = match (volume, self.clean_up) {
+            (None, Some(clean_up)) => return Plan::empty(ClaimNext::CleanUp(*clean_up)),
+            // A driver that made a second volume under the name.
+            (Some(volume), Some(clean_up)) if clean_up.is_another_than(&volume) => {
+                return Plan::empty(ClaimNext::CleanUp(*clean_up));
+            }
+            (None, None) => Err(ProvisionError::Write {
+                message: format!("volume `{name}` existed, and is gone"),
             }),
-            Some(error) => Err(error),
+            (Some(volume), clean_up) => match other_holder(&volume, &self.uid) {
+                Some(error) => Err(error),
+                None if clean_up.is_some() => Ok(ClaimOutcome::VolumeKnown { volume: name }),
+                None => Ok(ClaimOutcome::Provisioned { volume: name }),
+            },
         };
-        let progress = Progress::Finished;
+        let progress = match &outcome {
+            Err(ProvisionError::Write { .. }) => Progress::InBackground,
+            _ => Progress::Finished,
+        };
         Plan::empty(ClaimNext::Over(ClaimEnd { outcome, progress }))
     }
 
@@ -256,6 +275,10 @@ pub(super) fn other_holder(volume: &PersistentVolume, uid: &str) -> Option<Provi
 /// A volume that the driver made and that does not serve: it is to be deleted
 /// in the backend. See [`ClaimNext::CleanUp`].
 ///
+/// Before, it is [asked](ReadHolder) whether the volume has an object; upstream
+/// does not ask. A driver that answers well at first and worse when it is asked
+/// again, as a provisioner with an old cache does, would delete data in use.
+///
 /// Whether that succeeds or not, the claim stays in progress, as upstream has
 /// it: the driver may have answered before it was done, and only the next call
 /// under the same name shows what is there.
@@ -282,9 +305,11 @@ pub(super) fn other_holder(volume: &PersistentVolume, uid: &str) -> Option<Provi
 ///     capacity_bytes: 1 << 30,
 ///     ..csi::Volume::default()
 /// };
-/// let ClaimNext::CleanUp(next) = operation.created(&config, &request, &volume).verdict else {
+/// let ClaimNext::ReadVolume(next) = operation.created(&config, &request, &volume).verdict else {
 ///     panic!()
 /// };
+/// // The API server has no volume of that name.
+/// let ClaimNext::CleanUp(next) = next.answer(None).verdict else { panic!() };
 /// assert_eq!(next.volume_id(), "h-1");
 /// let ClaimNext::Over(end) = next.deleted().verdict else { panic!() };
 /// assert_eq!(
@@ -313,6 +338,23 @@ impl CleanUp {
     /// The driver's name for the volume.
     pub fn volume_id(&self) -> &str {
         &self.volume_id
+    }
+
+    /// First the API server is asked whether the volume is in use.
+    pub(super) fn plan(self) -> Plan<ClaimNext> {
+        let claim = self.operation.claim();
+        Plan::empty(ClaimNext::ReadVolume(ReadHolder {
+            volume: self.operation.volume_name().to_owned(),
+            uid: claim.metadata.uid().to_owned(),
+            clean_up: Some(Box::new(self)),
+        }))
+    }
+
+    /// Whether the object says that it is of another volume of the backend.
+    fn is_another_than(&self, object: &PersistentVolume) -> bool {
+        let csi = object.spec.csi.as_ref();
+        let handle = csi.and_then(|csi| csi.volume_handle.as_deref());
+        handle.is_some_and(|handle| handle != self.volume_id)
     }
 
     /// The operation that made it: for its secret.

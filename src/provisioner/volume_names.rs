@@ -20,9 +20,9 @@ const LONGEST: usize = 128;
 /// whether that is seen before the driver is asked or only when the object is
 /// to be created ([`ClaimNext::ReadVolume`](super::ClaimNext::ReadVolume)).
 /// What no check here can see are two such claims of which neither has its
-/// volume's object yet, if the driver gives the second a volume that is too
-/// small for it, which the CSI specification forbids (ALREADY_EXISTS): the
-/// first claim's volume would be cleaned up with it. Sixteen characters make
+/// volume's object yet, if the driver gives the second a volume that does not
+/// serve it, which the CSI specification forbids (ALREADY_EXISTS): the first
+/// claim's volume would be cleaned up with it. Sixteen characters make
 /// such a pair less likely than one in a billion among 100,000 claims; four make
 /// it all but certain.
 ///

@@ -338,6 +338,21 @@ fn a_copy_that_was_not_filled_is_made_anew_and_the_claim_bound_to_the_one_that_w
             assert!(world.server.log.iter().filter(missing).count() >= 1);
             assert_eq!(sidecar.disks.volumes.len(), 2);
             assert_eq!(sidecar.ledger.in_progress().len(), 0);
+
+            // A cache that has not heard of it asks again, and the driver does
+            // not say any more what it filled it with: it is in use, and stays.
+            let mut unbound = world.server.claims[&key].clone();
+            unbound.spec.volume_name = None;
+            world.refresh();
+            let mut old = std::mem::take(&mut world.snapshot);
+            old.delete(&world.server.volumes["pvc-u-2"]);
+            old.apply(Arc::new(unbound.clone()));
+            let call = sidecar.disks.calls;
+            sidecar.disks.faults = [(call, Fault::Unfilled)].into();
+            sidecar.sync_claim(&mut world, &old, &Arc::new(unbound));
+            assert_eq!(sidecar.disks.calls, call + 1, "asked, and not to delete");
+            assert_eq!(sidecar.disks.volumes.len(), 2);
+            assert_eq!(sidecar.ledger.in_progress().len(), 0);
         }
     }
 }

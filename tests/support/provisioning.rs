@@ -37,8 +37,8 @@ pub(crate) enum Fault {
     Infeasible,
     /// It makes a volume of one byte; a deletion fails.
     TooSmall,
-    /// It fills a volume with nothing where it should copy another; a deletion
-    /// fails.
+    /// It fills a volume with nothing where it should copy another, or does not
+    /// say any more with what it filled it; a deletion fails.
     Unfilled,
 }
 
@@ -72,7 +72,11 @@ impl Disks {
 
     fn make(&mut self, request: &csi::CreateVolumeRequest, fault: Option<Fault>) -> csi::Volume {
         if let Some(volume) = self.volumes.get(&request.name) {
-            return volume.clone();
+            let mut volume = volume.clone();
+            if fault == Some(Fault::Unfilled) {
+                volume.content_source = None;
+            }
+            return volume;
         }
         let required = request.capacity_range.unwrap_or_default().required_bytes;
         let requirement = request.accessibility_requirements.clone();

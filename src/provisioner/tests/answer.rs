@@ -168,10 +168,7 @@ fn a_volume_that_was_not_filled_as_asked_is_deleted_again_and_stays_in_progress(
         ),
     ] {
         let plan = filled_with(source);
-        assert!(plan.is_empty());
-        let ClaimNext::CleanUp(clean_up) = plan.verdict else {
-            panic!("nothing to clean up");
-        };
+        let clean_up = to_clean_up(plan);
         assert_eq!(clean_up.volume_id(), "h-1");
         let deleted = clean_up.clone().deleted();
         assert_eq!(
@@ -186,6 +183,35 @@ fn a_volume_that_was_not_filled_as_asked_is_deleted_again_and_stays_in_progress(
     }
     let plan = filled_with(json!({"snapshot": {"snapshot_id": "s-1"}}));
     assert_eq!(created(&plan)["spec"]["csi"]["volumeHandle"], "h-1");
+}
+
+#[test]
+fn a_volume_that_is_in_use_is_not_deleted_again_whatever_the_driver_says_of_it_now() {
+    let volume = |uid: &str| -> PersistentVolume {
+        let holder = json!({"namespace": "shop", "name": "data", "uid": uid});
+        let object = json!({"metadata": {"name": "pvc-u-1"}, "spec": {"claimRef": holder}});
+        serde_json::from_value(object).unwrap()
+    };
+    let read = || match filled_with(Value::Null).verdict {
+        ClaimNext::ReadVolume(next) => next,
+        other => panic!("not asked: {other:?}"),
+    };
+    let known = end(read().answer(Some(volume("u-1"))));
+    assert_eq!(known.outcome.unwrap().code(), "volume-known");
+    assert_eq!(known.progress, Progress::Finished);
+    let others = end(read().answer(Some(volume("u-2"))));
+    assert_eq!(others.outcome.unwrap_err().code(), "name-taken");
+    // But a second volume that the driver made under the name is.
+    for (handle, is_in_use) in [("h-1", true), ("h-0", false)] {
+        let mut object = volume("u-1");
+        object.spec.csi = serde_json::from_value(json!({"volumeHandle": handle})).unwrap();
+        let next = read().answer(Some(object)).verdict;
+        let is_cleaned_up = matches!(next, ClaimNext::CleanUp(_));
+        assert_eq!(is_cleaned_up, !is_in_use, "{handle}");
+    }
+    let unknown = end(read().failed("no answer"));
+    assert_eq!(unknown.progress, Progress::InBackground);
+    assert_eq!(unknown.outcome.unwrap_err().to_string(), "no answer");
 }
 
 #[test]
@@ -222,7 +248,7 @@ fn no_size_that_a_driver_says_overflows_or_passes_for_more_than_it_is() {
     ] {
         let answer = made(json!({"capacity_bytes": bytes}));
         let plan = answered(&config, &view, new_operation(&view), &answer);
-        let is_created = !matches!(plan.verdict, ClaimNext::CleanUp(_));
+        let is_created = !matches!(plan.verdict, ClaimNext::ReadVolume(_));
         assert_eq!(is_created, serves, "{bytes}");
     }
 }

@@ -87,6 +87,19 @@ fn created(plan: &Plan<ClaimNext>) -> Value {
     }
 }
 
+/// The volume that is to be deleted again, once it is known to be in no use.
+fn to_clean_up(plan: Plan<ClaimNext>) -> CleanUp {
+    assert!(plan.is_empty());
+    let ClaimNext::ReadVolume(next) = plan.verdict else {
+        panic!("not asked");
+    };
+    assert_eq!(next.name(), "pvc-u-1");
+    match next.answer(None).verdict {
+        ClaimNext::CleanUp(clean_up) => clean_up,
+        other => panic!("nothing to clean up: {other:?}"),
+    }
+}
+
 fn end(plan: Plan<ClaimNext>) -> ClaimEnd {
     match plan.verdict {
         ClaimNext::Over(end) => end,
@@ -350,10 +363,7 @@ fn a_volume_that_is_too_small_is_deleted_again() {
     let operation = operation(&config, &view, &claim(json!({})));
     let answer = made(json!({"capacity_bytes": 5}));
     let plan = answered(&config, &view, operation, &answer);
-    assert!(plan.is_empty());
-    let ClaimNext::CleanUp(clean_up) = plan.verdict else {
-        panic!("nothing to clean up");
-    };
+    let clean_up = to_clean_up(plan);
     assert_eq!(clean_up.volume_id(), "h-1");
     let message = "created volume capacity 5 less than requested capacity 5368709120";
     let deleted = end(clean_up.clone().deleted());
