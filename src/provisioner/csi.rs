@@ -5,6 +5,13 @@
 //! The crate has no gRPC and no generated code; an embedder copies the fields.
 //! As JSON the fields have the names of the specification, and what is empty is
 //! left out.
+//!
+//! # Differences
+//! - The message `AccessMode` has nothing but its `mode`, which stands in its
+//!   place here ([`AccessMode::number`] is what goes over the wire).
+//! - `MountVolume.volume_mount_group` is left out: a provisioner never sets it.
+//! - Fields marked `csi_secret` are [`Secrets`], which do not show themselves.
+//! - A `oneof` is an enumeration, whose variants hold the fields of the messages.
 
 use std::collections::BTreeMap;
 use std::fmt;
