@@ -1,10 +1,15 @@
 //! Who leads, and what becomes of the work of who does not any more.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use kube_controller::health::listen;
+use kube_controller::permit::Permit;
+use kube_controller::provisioner::Provisioner;
+use pvbind::api::PersistentVolume;
+use pvbind::controller::{InTreePlugin, ProvisionRequest};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -244,4 +249,95 @@ async fn two_on_one_machine_both_answer_about_health() {
     // An address that was asked for is this one or none.
     let error = listen(Some(taken)).await.unwrap_err();
     assert!(error.contains(&taken.to_string()), "{error}");
+}
+
+/// A plugin whose work cannot be cut off.
+#[derive(Default)]
+struct Stubborn {
+    going_on: Arc<AtomicUsize>,
+    most_at_once: AtomicUsize,
+    calls: AtomicUsize,
+}
+
+impl Provisioner for Stubborn {
+    fn plugin(&self) -> InTreePlugin {
+        InTreePlugin {
+            can_provision: true,
+            ..InTreePlugin::new("kubernetes.io/stubborn", ["nfs"])
+        }
+    }
+
+    fn provision(
+        &self,
+        _request: ProvisionRequest,
+        permit: Permit,
+    ) -> BoxFuture<'_, Result<PersistentVolume, String>> {
+        Box::pin(async move {
+            self.calls.fetch_add(1, Ordering::SeqCst);
+            let before = self.going_on.fetch_add(1, Ordering::SeqCst);
+            self.most_at_once.fetch_max(before + 1, Ordering::SeqCst);
+            let going_on = Arc::clone(&self.going_on);
+            let work = tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_secs(100)).await;
+                going_on.fetch_sub(1, Ordering::SeqCst);
+                drop(permit);
+            });
+            work.await.unwrap();
+            let made = volume("made", "5Gi", json!({}));
+            Ok(serde_json::from_value(made).unwrap())
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_cut_off_is_not_begun_again_beside_itself() {
+    let fake = Fake::new();
+    fake.create(class("stubborn", "kubernetes.io/stubborn", "Immediate"));
+    fake.create(claim(
+        "data",
+        "5Gi",
+        json!({"storageClassName": "stubborn"}),
+    ));
+    let stubborn = Arc::new(Stubborn::default());
+    let settings = with_provisioner(settings("a"), stubborn.clone());
+    let controller = Controller::with(&fake, settings);
+    while stubborn.calls.load(Ordering::SeqCst) == 0 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    // The lead is lost, and held again long before the work ends.
+    fake.act(|state| state.away = true);
+    tokio::time::sleep(Duration::from_secs(15)).await;
+    fake.act(|state| state.away = false);
+    fake.until("bound", |state| {
+        state.at(CLAIMS, "shop/data", "/status/phase") == "Bound"
+    })
+    .await;
+    assert_eq!(stubborn.most_at_once.load(Ordering::SeqCst), 1);
+    assert_eq!(stubborn.calls.load(Ordering::SeqCst), 2);
+    fake.assert_no_wrongs();
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_lead_is_not_given_back_while_something_cannot_be_cut_off() {
+    let fake = Fake::new();
+    fake.create(class("stubborn", "kubernetes.io/stubborn", "Immediate"));
+    fake.create(claim(
+        "data",
+        "5Gi",
+        json!({"storageClassName": "stubborn"}),
+    ));
+    let stubborn = Arc::new(Stubborn::default());
+    let settings = with_provisioner(settings("a"), stubborn.clone());
+    let controller = Controller::with(&fake, settings);
+    while stubborn.calls.load(Ordering::SeqCst) == 0 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let begun = Instant::now();
+    controller.stop().await;
+    assert!(begun.elapsed() < Duration::from_secs(38));
+    assert_eq!(stubborn.going_on.load(Ordering::SeqCst), 1);
+    let lease = "kube-system/pvbind-controller";
+    let holder = fake.lock().at(LEASES, lease, "/spec/holderIdentity");
+    assert_eq!(holder, "a");
 }

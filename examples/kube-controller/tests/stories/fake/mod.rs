@@ -21,6 +21,7 @@ use tokio::time::Instant;
 use tower::BoxError;
 use tower::retry::RetryLayer;
 
+mod access;
 mod refusal;
 mod rules;
 mod state;
@@ -194,7 +195,23 @@ impl Fake {
                 .map(|(_, value)| value.to_owned())
         };
         let number = |name: &str| parameter(name).and_then(|value| value.parse().ok());
-        if parameter("watch").is_some_and(|watch| watch == "true" || watch == "1") {
+        let watches = parameter("watch").is_some_and(|watch| watch == "true" || watch == "1");
+        let verb = match parts.method {
+            Method::GET if watches => "watch",
+            Method::GET if target.name.is_empty() => "list",
+            Method::GET => "get",
+            Method::POST => "create",
+            Method::PUT => "update",
+            Method::PATCH => "patch",
+            Method::DELETE => "delete",
+            _ => "another",
+        };
+        if !access::is_allowed(verb, &target) {
+            let path = parts.uri.path();
+            let wrong = format!("{verb} {path}: not allowed by deploy/controller.yaml");
+            self.lock().wrongs.push(wrong);
+        }
+        if watches {
             let since = parameter("resourceVersion").and_then(|version| version.parse().ok());
             let seconds = parameter("timeoutSeconds").and_then(|seconds| seconds.parse().ok());
             let (since, seconds) = (since.unwrap_or(0), seconds.unwrap_or(300));
@@ -356,6 +373,7 @@ impl Drop for UnderWay {
 
 /// What a path names.
 pub(crate) struct Target {
+    group: String,
     pub(crate) resource: String,
     pub(crate) namespace: String,
     pub(crate) name: String,
@@ -368,14 +386,18 @@ impl Target {
             .split('/')
             .filter(|segment| !segment.is_empty())
             .peekable();
-        let versions = if segments.next() == Some("api") { 1 } else { 2 };
-        let mut rest = segments.skip(versions).peekable();
+        let group = match segments.next() {
+            Some("api") => String::new(),
+            _ => segments.next().unwrap_or_default().to_owned(),
+        };
+        let mut rest = segments.skip(1).peekable();
         let namespace = match rest.next_if(|segment| *segment == "namespaces") {
             Some(_) => rest.next().unwrap_or_default().to_owned(),
             None => String::new(),
         };
         let mut next = || rest.next().unwrap_or_default().to_owned();
         Target {
+            group,
             resource: next(),
             namespace,
             name: next(),
