@@ -8,9 +8,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::join_all;
 use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
 use pvbind::controller::{ClaimEvidence, sync_claim, sync_volume};
-use pvbind::plan::{Plan, Step, Verdict, Write, Written};
+use pvbind::plan::{ApiError, Plan, Step, Verdict, Write, Written};
 use pvbind::view::{Applied, Snapshot, Stored, is_older_version};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
@@ -31,6 +32,8 @@ const MEMORY: Duration = Duration::from_secs(600);
 const GRACE: Duration = Duration::from_secs(20);
 /// How long to wait before the API server is asked about a doubt again.
 const DOUBT: Duration = Duration::from_secs(1);
+/// About how many it is asked at once.
+const DOUBTS_AT_ONCE: usize = 16;
 /// How often the worker shows that it is alive.
 const BEAT: Duration = Duration::from_secs(10);
 
@@ -339,44 +342,63 @@ impl Worker {
     /// lose a claim, so the API server is asked. Until it answers, nothing is
     /// decided.
     async fn settle_doubts(&mut self) {
-        while let Some(key) = self.doubts.last().cloned() {
-            let server = &self.hands.server;
-            let settled = match &key {
-                Key::Volume(name) => server.read_volume(name).await.map(|volume| match volume {
-                    Some(volume) => drop(self.backend.snapshot.lock().apply(Arc::new(volume))),
-                    None => {
-                        let held = self.backend.snapshot.lock().find("", name).cloned();
-                        if let Some(volume) = held {
-                            self.backend
-                                .snapshot
-                                .lock()
-                                .delete::<PersistentVolume>(&volume);
-                            self.volume_gone(&volume);
-                        }
-                    }
-                }),
-                Key::Claim(name) => server.read_claim(name).await.map(|claim| match claim {
-                    Some(claim) => drop(self.backend.snapshot.lock().apply(Arc::new(claim))),
-                    None => {
-                        let (namespace, name) = (&name.namespace, &name.name);
-                        let held = self.backend.snapshot.lock().find(namespace, name).cloned();
-                        if let Some(claim) = held {
-                            self.backend
-                                .snapshot
-                                .lock()
-                                .delete::<PersistentVolumeClaim>(&claim);
-                            self.claim_gone(&claim);
-                        }
-                    }
-                }),
-            };
+        while !self.doubts.is_empty() {
+            let begin = self.doubts.len().saturating_sub(DOUBTS_AT_ONCE);
+            let asked = self.doubts.get(begin..).unwrap_or_default().to_vec();
+            let server = &self.backend.hands.server;
+            let answers = asked.iter().map(|key| async move {
+                Ok(match key {
+                    Key::Volume(name) => server
+                        .read_volume(name)
+                        .await?
+                        .map(|volume| Written::Volume(Arc::new(volume))),
+                    Key::Claim(name) => server
+                        .read_claim(name)
+                        .await?
+                        .map(|claim| Written::Claim(Arc::new(claim))),
+                })
+            });
+            let answers: Vec<Result<_, ApiError>> = join_all(answers).await;
+            self.doubts.truncate(begin);
             self.health.beat();
-            if let Err(error) = settled {
-                warn!(object = %key, %error, "cannot tell whether it is gone");
+            for (key, answer) in asked.into_iter().zip(answers) {
+                match answer {
+                    Ok(Some(there)) => apply_written(&self.backend, &self.gone, &there),
+                    Ok(None) => self.is_gone(&key),
+                    Err(error) => {
+                        warn!(object = %key, %error, "cannot tell whether it is gone");
+                        self.doubts.push(key);
+                    }
+                }
+            }
+            if self.doubts.len() > begin {
                 tokio::time::sleep(DOUBT).await;
                 return;
             }
-            self.doubts.pop();
+        }
+    }
+
+    /// The API server says that the object is gone.
+    fn is_gone(&mut self, key: &Key) {
+        let mut snapshot = self.backend.snapshot.lock();
+        match key {
+            Key::Volume(name) => {
+                let held = snapshot.find::<PersistentVolume>("", name).cloned();
+                if let Some(volume) = held {
+                    snapshot.delete(&*volume);
+                    drop(snapshot);
+                    self.volume_gone(&volume);
+                }
+            }
+            Key::Claim(name) => {
+                let (namespace, name) = (&name.namespace, &name.name);
+                let held = snapshot.find::<PersistentVolumeClaim>(namespace, name);
+                if let Some(claim) = held.cloned() {
+                    snapshot.delete(&*claim);
+                    drop(snapshot);
+                    self.claim_gone(&claim);
+                }
+            }
         }
     }
 

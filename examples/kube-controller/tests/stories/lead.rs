@@ -5,11 +5,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use kube_controller::events::Publisher;
 use kube_controller::health::listen;
-use kube_controller::permit::Permit;
-use kube_controller::provisioner::Provisioner;
-use pvbind::api::PersistentVolume;
-use pvbind::controller::{InTreePlugin, ProvisionRequest};
+use kube_controller::operations::{Backend, Hands, Operations, Shared};
+use kube_controller::permit::{Names, Permit};
+use kube_controller::provisioner::{Provisioner, config};
+use kube_controller::server::ApiServer;
+use kube_controller::term::Term;
+use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+use pvbind::controller::{Config, InTreePlugin, ProvisionRequest, sync_volume};
+use pvbind::plan::{End, Operation, Step};
+use pvbind::view::Snapshot;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -340,4 +346,69 @@ async fn the_lead_is_not_given_back_while_something_cannot_be_cut_off() {
     let lease = "kube-system/pvbind-controller";
     let holder = fake.lock().at(LEASES, lease, "/spec/holderIdentity");
     assert_eq!(holder, "a");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_sent_after_the_time_for_which_the_lead_is_surely_held() {
+    let fake = Fake::new();
+    let volume = fake.create(volume("pv", "5Gi", json!({})));
+    let volume: PersistentVolume = serde_json::from_value(volume).unwrap();
+    let term = Term::until(Instant::now() + Duration::from_secs(10));
+    let server = ApiServer::new(fake.client("a"), term, 1);
+    let plan = |view: &Snapshot| sync_volume(&Config::default(), view, &volume, None);
+    let plan = plan(&Snapshot::new());
+    let Some(Step::Write { write, .. }) = plan.steps.first() else {
+        panic!("{plan:?}");
+    };
+    tokio::time::advance(Duration::from_secs(11)).await;
+    let error = server.send(write).await.unwrap_err();
+    assert_eq!(error.message, "the lead is not held any more");
+    assert_eq!(fake.lock().writes, [] as [&str; 0]);
+
+    // A plan ends there, and counts as cut off.
+    let (events, _) = Publisher::start(fake.client("a"), "a");
+    let report = Hands { server, events }.carry_out(plan, |_| {}).await;
+    assert_eq!(report.end, End::CutOff);
+    assert!(report.done.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_plugin_is_called_after_the_time_for_which_the_lead_is_surely_held() {
+    for seconds in [1, 10] {
+        let fake = Fake::new();
+        let slow = slow(0);
+        let plugins: [&dyn Provisioner; 1] = [&*slow];
+        let mut claim = claim("data", "5Gi", json!({"storageClassName": "slow"}));
+        for prefix in ["volume.kubernetes.io", "volume.beta.kubernetes.io"] {
+            let annotation = format!("{prefix}/storage-provisioner");
+            claim["metadata"]["annotations"][annotation] = json!("kubernetes.io/slow");
+        }
+        let claim: PersistentVolumeClaim = serde_json::from_value(fake.create(claim)).unwrap();
+        let class = class("slow", "kubernetes.io/slow", "Immediate");
+        // The read before the call takes a while.
+        fake.act(|state| state.takes = Duration::from_secs(2));
+        let term = Term::until(Instant::now() + Duration::from_secs(seconds));
+        let (answers, _heard) = tokio::sync::mpsc::unbounded_channel();
+        let backend = Backend {
+            config: config(plugins),
+            provisioners: vec![slow.clone()],
+            hands: Hands {
+                server: ApiServer::new(fake.client("a"), term, 1),
+                events: Publisher::start(fake.client("a"), "a").0,
+            },
+            snapshot: Shared::default(),
+            answers,
+            names: Names::default(),
+        };
+        let mut operations = Operations::new(Arc::new(backend));
+        operations.start(Operation::Provision {
+            claim: Arc::new(claim),
+            class: Arc::new(serde_json::from_value(class).unwrap()),
+            provisioner: pvbind::plan::Provisioner::Internal("kubernetes.io/slow".to_owned()),
+        });
+        operations.ended().await;
+        let calls = usize::from(seconds == 10);
+        assert_eq!(slow.calls.load(Ordering::SeqCst), calls);
+        assert_eq!(fake.lock().all(VOLUMES).len(), calls);
+    }
 }

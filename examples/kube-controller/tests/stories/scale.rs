@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::cluster::{Controller, claim, class};
-use crate::fake::{CLAIMS, EVENTS, Fake};
+use crate::cluster::{Controller, claim, class, volume};
+use crate::fake::{CLAIMS, EVENTS, Fake, VOLUMES};
 
 #[tokio::test(start_paused = true)]
 async fn two_thousand_new_claims_are_handed_over_a_few_at_a_time() {
@@ -66,6 +66,40 @@ async fn a_thousand_claims_that_wait_cost_few_requests() {
             assert!(count > 50, "{count}");
         }
     }
+    fake.assert_no_wrongs();
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_thousand_volumes_that_a_list_lacks_are_asked_about_a_few_at_a_time() {
+    let fake = Fake::new();
+    for number in 0..2000 {
+        fake.create(volume(&format!("pv-{number}"), "5Gi", json!({})));
+    }
+    let controller = Controller::start(&fake, "a");
+    fake.quiet().await;
+    fake.act(|state| {
+        // They went while the watch was not looking.
+        state
+            .objects
+            .retain(|(resource, ..), _| resource != VOLUMES);
+        state.takes = Duration::from_millis(10);
+        let empty = state.list(VOLUMES);
+        state.old_list = Some((VOLUMES.to_owned(), empty));
+    });
+    let begun = Instant::now();
+    fake.until("all are asked about", |state| {
+        state.requests_since(begun, "GET", VOLUMES) > 2000
+    })
+    .await;
+    let took = begun.elapsed();
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    fake.create(claim("data", "5Gi", json!({})));
+    fake.create(volume("new", "5Gi", json!({})));
+    fake.until("the work goes on", |state| {
+        state.at(CLAIMS, "shop/data", "/status/phase") == "Bound"
+    })
+    .await;
     fake.assert_no_wrongs();
     controller.stop().await;
 }
