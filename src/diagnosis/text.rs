@@ -54,7 +54,9 @@ impl TextStyle {
 }
 
 impl Diagnosis {
-    /// All findings with their remedies, as lines that end with a line feed.
+    /// All findings with their remedies, as lines that end with a line feed. The
+    /// heading has the severity of the whole, and each finding its own; only the
+    /// main cause has none if it is that of the heading.
     ///
     /// Control characters and those that change the direction of writing are
     /// escaped, whatever the objects are called.
@@ -84,8 +86,9 @@ impl Diagnosis {
         text.push_str(&head);
         text.push('\n');
         for (place, finding) in self.findings().iter().enumerate() {
+            // The heading stands for the main cause, if that is as severe.
             let severity = match finding.severity() {
-                own if place > 0 => format!("{}: ", painted(own, style)),
+                own if place > 0 || own != severity => format!("{}: ", painted(own, style)),
                 _ => String::new(),
             };
             let sentence = format!("{severity}{}", coded(finding));

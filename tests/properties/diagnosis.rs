@@ -81,6 +81,11 @@ fn fate() -> impl Strategy<Value = Value> {
     ]
 }
 
+fn reachable_by(label: &str, value: &str) -> Value {
+    json!({"nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [
+        {"key": label, "operator": "In", "values": [value]}]}]}}})
+}
+
 /// What has become of a volume beyond what the generator says.
 fn volume_fate() -> impl Strategy<Value = Value> {
     let policy = select(&["Retain", "Delete", "Recycle", "Unheard"][..]);
@@ -88,6 +93,8 @@ fn volume_fate() -> impl Strategy<Value = Value> {
         json!({}),
         json!({"hostPath": {"path": "/x"}}),
         json!({"hostPath": {"path": "/tmp/x"}}),
+        reachable_by("failure-domain.beta.kubernetes.io/zone", "a"),
+        reachable_by("kubernetes.io/hostname", "n0"),
         json!({"claimRef": {"name": "claim", "namespace": null}}),
         json!({"claimRef": {"name": null, "namespace": null, "uid": "u-2"}}),
         json!({"claimRef": {"name": "claim", "namespace": "elsewhere", "uid": null}}),
