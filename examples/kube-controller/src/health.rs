@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -192,8 +192,7 @@ fn again(before: Option<Trouble>) -> Trouble {
 }
 
 /// Where health is answered if nothing else is said.
-pub const ADDRESS: SocketAddr =
-    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 10277);
+pub const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 10277);
 
 /// Listens for questions about health: at this address, or else at [`ADDRESS`].
 /// If another process has that, a second controller on the machine perhaps, any
@@ -203,10 +202,16 @@ pub const ADDRESS: SocketAddr =
 /// Nobody can listen at the address.
 pub async fn listen(address: Option<SocketAddr>) -> Result<TcpListener, String> {
     let wanted = address.unwrap_or(ADDRESS);
+    let is_everywhere = wanted.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED);
     let listener = match TcpListener::bind(wanted).await {
         Err(error) if address.is_none() && error.kind() == io::ErrorKind::AddrInUse => {
             warn!(address = %wanted, "is in use; health is answered at another port");
             TcpListener::bind(SocketAddr::new(wanted.ip(), 0)).await
+        }
+        // A machine may have the older protocol alone.
+        Err(error) if is_everywhere && error.kind() != io::ErrorKind::AddrInUse => {
+            let everywhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+            TcpListener::bind(SocketAddr::new(everywhere, wanted.port())).await
         }
         result => result,
     };

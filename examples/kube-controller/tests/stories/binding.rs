@@ -177,3 +177,58 @@ async fn a_dry_run_writes_nothing() {
     assert_eq!(state.writes, [] as [&str; 0]);
     assert_eq!(state.objects, before);
 }
+
+#[tokio::test(start_paused = true)]
+async fn of_two_claims_that_name_one_volume_one_gets_it() {
+    let fake = Fake::new();
+    fake.create(volume("wanted", "5Gi", json!({})));
+    fake.create(volume("free", "5Gi", json!({})));
+    for name in ["one", "two"] {
+        fake.create(claim(name, "5Gi", json!({"volumeName": "wanted"})));
+    }
+    let controller = Controller::start(&fake, "a");
+    fake.quiet().await;
+    let state = fake.lock();
+    let phases = ["shop/one", "shop/two"].map(|name| state.at(CLAIMS, name, "/status/phase"));
+    let bound = phases.iter().filter(|phase| **phase == "Bound");
+    assert_eq!(bound.count(), 1, "{phases:?}");
+    assert_eq!(state.at(VOLUMES, "free", "/status/phase"), "Available");
+    drop(state);
+    fake.assert_no_wrongs();
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reservation_that_does_not_fit_binds_nothing_wrong() {
+    let fake = Fake::new();
+    let reserved = |claim: &str, more: serde_json::Value| {
+        let mut spec = json!({"claimRef": {"namespace": "shop", "name": claim}});
+        pvbind::plan::apply_merge_patch(&mut spec, &more);
+        spec
+    };
+    // Too small, of another mode, and for a claim that names another.
+    fake.create(volume("small", "1Gi", reserved("large", json!({}))));
+    let block = json!({"volumeMode": "Block"});
+    fake.create(volume("block", "5Gi", reserved("files", block)));
+    fake.create(volume("unwanted", "5Gi", reserved("elsewhere", json!({}))));
+    fake.create(volume("other", "5Gi", json!({})));
+    fake.create(claim("large", "5Ti", json!({})));
+    fake.create(claim("elsewhere", "5Gi", json!({"volumeName": "other"})));
+    let controller = Controller::start(&fake, "a");
+    fake.quiet().await;
+    fake.create(claim("files", "5Gi", json!({})));
+    fake.quiet().await;
+    let state = fake.lock();
+    assert_eq!(state.at(CLAIMS, "shop/large", "/status/phase"), "Pending");
+    assert_eq!(state.at(CLAIMS, "shop/files", "/status/phase"), "Pending");
+    let elsewhere = state.at(CLAIMS, "shop/elsewhere", "/spec/volumeName");
+    assert_eq!(elsewhere, "other");
+    assert_eq!(state.at(VOLUMES, "other", "/status/phase"), "Bound");
+    for name in ["small", "block", "unwanted"] {
+        assert_eq!(state.at(VOLUMES, name, "/status/phase"), "Available");
+        assert_eq!(state.at(VOLUMES, name, "/spec/claimRef/uid"), json!(null));
+    }
+    drop(state);
+    fake.assert_no_wrongs();
+    controller.stop().await;
+}

@@ -62,6 +62,52 @@ async fn an_api_server_that_is_away_for_a_minute_loses_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_api_server_that_is_away_while_volumes_are_reclaimed_loses_nothing() {
+    let (_, released, ..) = untroubled().await;
+    for writes_before in [1, 5, 8, 11, 14] {
+        let fake = Fake::new();
+        begin(&fake);
+        let _outsiders = outsiders(&fake);
+        let controller = Controller::start(&fake, "a");
+        fake.quiet().await;
+        let bound = fake.lock().writes.len();
+        end(&fake);
+        fake.until("some writes", |state| {
+            state.writes.len() >= bound + writes_before
+        })
+        .await;
+        fake.act(|state| state.away = true);
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        fake.act(|state| state.away = false);
+        fake.quiet().await;
+        assert_eq!(picture(&fake.lock()), released, "after {writes_before}");
+        fake.assert_no_wrongs();
+        controller.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn watches_that_lag_behind_change_nothing_about_the_end() {
+    let (bound, released, ..) = untroubled().await;
+    for (volumes, claims) in [(10, 0), (0, 10), (3, 7)] {
+        let fake = Fake::new();
+        begin(&fake);
+        let _outsiders = outsiders(&fake);
+        let lags = [(VOLUMES, volumes), (CLAIMS, claims)];
+        let lags = lags.map(|(resource, seconds)| (resource, Duration::from_secs(seconds)));
+        fake.act(|state| state.lags = lags.into_iter().collect());
+        let controller = Controller::start(&fake, "a");
+        fake.quiet().await;
+        assert_eq!(picture(&fake.lock()), bound);
+        end(&fake);
+        fake.quiet().await;
+        assert_eq!(picture(&fake.lock()), released);
+        fake.assert_no_wrongs();
+        controller.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_page_of_something_in_between_does_not_release_a_volume() {
     let fake = Fake::new();
     let reference = json!({"claimRef": {"namespace": "shop", "name": "unseen", "uid": "uid-7"}});
