@@ -45,11 +45,11 @@ pub fn text(cluster: &Cluster, claim: &PersistentVolumeClaim) -> String {
 
 fn volume_lines(text: &mut String, report: &VolumeReport<'_>) {
     let volume = report.volume;
-    let modes: Vec<_> = volume
-        .access_modes()
-        .iter()
-        .map(AccessMode::abbreviation)
-        .collect();
+    let written = |mode: &AccessMode| match mode.is_unknown() {
+        true => format!("`{mode}`"),
+        false => mode.abbreviation().to_owned(),
+    };
+    let modes: Vec<_> = volume.access_modes().iter().map(written).collect();
     let head = format!(
         "{} ({}, {})",
         volume.name(),

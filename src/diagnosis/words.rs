@@ -66,7 +66,8 @@ impl<T: fmt::Display> fmt::Display for Parts<'_, T> {
     }
 }
 
-/// Access modes as `kubectl get` abbreviates them.
+/// Access modes as `kubectl get` abbreviates them; those that do not exist stand
+/// in backticks, as they are written.
 pub(super) struct Modes<'a>(pub &'a [AccessMode]);
 
 impl fmt::Display for Modes<'_> {
@@ -78,7 +79,10 @@ impl fmt::Display for Modes<'_> {
         }
         for (place, mode) in self.0.iter().take(MANY).enumerate() {
             let comma = if place > 0 { "," } else { "" };
-            write!(f, "{comma}{}", Cut(mode.abbreviation()))?;
+            match mode.is_unknown() {
+                true => write!(f, "{comma}{}", Name(mode.as_str()))?,
+                false => write!(f, "{comma}{}", mode.abbreviation())?,
+            }
         }
         Ok(())
     }
@@ -87,17 +91,11 @@ impl fmt::Display for Modes<'_> {
 /// An access mode that does not exist, as it is written, and the one that was
 /// surely meant: `RWO` is only how `kubectl get` prints `ReadWriteOnce`.
 pub(super) fn meant_mode(mode: &AccessMode) -> Option<(&str, &'static AccessMode)> {
-    static KNOWN: [AccessMode; 4] = [
-        AccessMode::ReadWriteOnce,
-        AccessMode::ReadOnlyMany,
-        AccessMode::ReadWriteMany,
-        AccessMode::ReadWriteOncePod,
-    ];
     if !mode.is_unknown() {
         return None;
     }
     let text = mode.as_str();
-    let meant = KNOWN.iter().find(|known| {
+    let meant = AccessMode::KNOWN.iter().find(|known| {
         text.eq_ignore_ascii_case(known.abbreviation()) || text.eq_ignore_ascii_case(known.as_str())
     });
     meant.map(|meant| (text, meant))
@@ -137,6 +135,21 @@ mod tests {
             Names(&["a", "b", "c", "d"]).to_string(),
             "`a`, `b`, `c` and 1 more"
         );
+    }
+
+    #[test]
+    fn what_reads_like_a_mode_and_is_none_is_told_from_it() {
+        let modes = ["ReadWriteOnce", "RWO"].map(AccessMode::from);
+        assert_eq!(Modes(&modes).to_string(), "RWO,`RWO`");
+        let [known, unknown] = &modes;
+        assert_eq!(meant_mode(known), None);
+        assert_eq!(meant_mode(unknown), Some(("RWO", known)));
+        let other_case = AccessMode::from("readonlymany");
+        assert_eq!(
+            meant_mode(&other_case).map(|(_, meant)| meant),
+            Some(&AccessMode::ReadOnlyMany)
+        );
+        assert_eq!(meant_mode(&AccessMode::from("ReadNever")), None);
     }
 
     #[test]

@@ -229,7 +229,11 @@ impl fmt::Display for Modes<'_> {
         }
         for (index, mode) in self.0.iter().enumerate() {
             let comma = if index == 0 { "" } else { "," };
-            write!(f, "{comma}{}", mode.abbreviation())?;
+            match mode.is_unknown() {
+                // `RWO` is no mode, though it reads like one.
+                true => write!(f, "{comma}`{mode}`")?,
+                false => write!(f, "{comma}{}", mode.abbreviation())?,
+            }
         }
         Ok(())
     }
