@@ -107,13 +107,13 @@ STATUS
 }
 
 #[test]
-fn claims_of_one_namespace_are_not_all_there_are_if_volumes_are_bound_to_others() {
+fn claims_of_one_namespace_say_nothing_of_those_of_others() {
     let one = with_volume_of_another_namespace(&[("shop", "a"), ("shop", "b")]);
-    assert!(!one.known.claims);
+    assert!(!one.known.has_claims_of("elsewhere"));
     let two = with_volume_of_another_namespace(&[("shop", "a"), ("db", "b")]);
-    assert!(two.known.claims);
+    assert!(two.known.has_claims_of("elsewhere"));
     let none = with_volume_of_another_namespace(&[]);
-    assert!(!none.known.claims);
+    assert!(!none.known.has_claims_of("elsewhere"));
     let config = Config::kube_controller_manager();
     for (cluster, code) in [
         (&one, Code::VolumeBound),

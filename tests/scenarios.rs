@@ -10,7 +10,7 @@
 //! sentence: "…"
 //! remedy: "…"                    # the sentence of one of its remedies
 //! config: {dynamicProvisioning: false, attributesClasses: false, hostPathProvisions: true}
-//! known: {classes: false}        # kinds of which the cluster does not hold all
+//! known: {classes: false, claimsIn: [shop]} # of what the cluster does not hold all
 //! cluster: […]                   # the objects
 //! nearMiss:
 //!   change: […]                  # merge patches of objects, or new objects, or `gone: true`
@@ -94,6 +94,12 @@ impl Scenario {
         known.claims = is_known("claims");
         known.classes = is_known("classes");
         known.csi_storage_capacities = is_known("csiStorageCapacities");
+        let namespaces = |field: &str| {
+            let names = self.yaml["known"][field].as_array()?.iter();
+            Some(names.map(|name| name.as_str().unwrap().to_owned()).collect())
+        };
+        known.claims_in = namespaces("claimsIn");
+        known.pods_in = namespaces("podsIn");
         known
     }
 
@@ -121,8 +127,8 @@ impl Scenario {
     /// The diagnosis of a cluster; every patch in it is applied.
     fn diagnosis(&self, objects: &Objects) -> Diagnosis {
         let (config, known) = (self.config(), self.known());
-        let diagnosis = objects.diagnosis(&config, known, &self.object());
-        objects.check_remedies(&config, known, &diagnosis);
+        let diagnosis = objects.diagnosis(&config, &known, &self.object());
+        objects.check_remedies(&config, &known, &diagnosis);
         diagnosis
     }
 }

@@ -68,20 +68,24 @@ impl Cluster {
         let has = |kind: &str| is_complete || self.seen.iter().any(|(seen, ..)| seen == kind);
         let mut known = Known::default();
         known.volumes = has("PersistentVolume");
-        known.claims = is_complete || has("PersistentVolumeClaim") && !self.is_one_namespace();
+        known.claims = has("PersistentVolumeClaim");
         known.classes = has("StorageClass");
         known.nodes = has("Node");
         known.pods = has("Pod");
         known.csi_drivers = has("CSIDriver");
         known.csi_nodes = has("CSINode");
         known.csi_storage_capacities = has("CSIStorageCapacity");
+        if !is_complete {
+            known.claims_in = self.only_namespace("PersistentVolumeClaim");
+            known.pods_in = self.only_namespace("Pod");
+        }
         self.known = known;
         self
     }
 
     /// The cluster looked over, with what provisioners said last.
     pub fn survey<'c>(&'c self, config: &'c Config) -> Survey<'c, Snapshot> {
-        let mut survey = Survey::knowing(config, &self.snapshot, self.known);
+        let mut survey = Survey::knowing(config, &self.snapshot, self.known.clone());
         for claim in self.snapshot.claims() {
             if let Some(said) = self.events.provisioner_said(claim) {
                 survey = survey.hearing(ClaimKey::of(claim), said);
@@ -90,24 +94,12 @@ impl Cluster {
         survey
     }
 
-    /// Whether the claims seem to be those of one namespace only, beside volumes
-    /// that are bound to claims of others.
-    fn is_one_namespace(&self) -> bool {
-        let mut namespaces: Vec<_> = self
-            .snapshot
-            .claims()
-            .map(|claim| claim.metadata.namespace())
-            .collect();
-        namespaces.sort_unstable();
-        namespaces.dedup();
-        let [only] = namespaces.as_slice() else {
-            return false;
-        };
-        self.snapshot.volumes().iter().any(|volume| {
-            let is_bound = volume.status.phase == Some(VolumePhase::Bound);
-            let reference = volume.claim_ref();
-            is_bound && reference.is_some_and(|claim| claim.namespace() != *only)
-        })
+    /// If all objects of a kind are of one namespace, that one: those of others
+    /// may be left out.
+    fn only_namespace(&self, kind: &str) -> Option<BTreeSet<String>> {
+        let objects = self.seen.iter().filter(|(seen, ..)| seen == kind);
+        let namespaces: BTreeSet<_> = objects.map(|(_, namespace, _)| namespace.clone()).collect();
+        (namespaces.len() == 1).then_some(namespaces)
     }
 
     /// Gives claims that are just created the default class, as admission does.

@@ -401,8 +401,8 @@ fn known(bits: u16) -> Known {
 }
 
 /// What must hold of everything that is said of a cluster.
-fn check_texts(config: &Config, known: Known, snapshot: &Snapshot) -> Vec<Diagnosis> {
-    let view = Survey::knowing(config, snapshot, known).view();
+fn check_texts(config: &Config, known: &Known, snapshot: &Snapshot) -> Vec<Diagnosis> {
+    let view = Survey::knowing(config, snapshot, known.clone()).view();
     let severities: Vec<_> = view.iter().map(Diagnosis::severity).collect();
     assert!(severities.is_sorted_by(|a, b| a >= b));
     let text = view.text(TextStyle::wide(60));
@@ -425,10 +425,10 @@ fn check_built(pieces: &[Piece], bits: u16) {
     }
     let (config, snapshot) = (config(bits >> 8), objects.snapshot());
     for known in [known(bits), Known::default()] {
-        for diagnosis in check_texts(&config, known, &snapshot) {
+        for diagnosis in check_texts(&config, &known, &snapshot) {
             // What was said by provisioners counts.
-            let diagnosis = objects.diagnosis(&config, known, &diagnosis.object);
-            objects.check_remedies(&config, known, &diagnosis);
+            let diagnosis = objects.diagnosis(&config, &known, &diagnosis.object);
+            objects.check_remedies(&config, &known, &diagnosis);
         }
     }
     let survey = Survey::new(&config, &snapshot);
@@ -449,7 +449,7 @@ fuzz_target!(|input: (u16, Input)| {
         Input::Written(text) => {
             if let Ok(objects) = read_objects(&text) {
                 let snapshot: Snapshot = objects.into_iter().collect();
-                check_texts(&config(bits >> 8), known(bits), &snapshot);
+                check_texts(&config(bits >> 8), &known(bits), &snapshot);
             }
         }
     }

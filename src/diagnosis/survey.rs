@@ -1,6 +1,6 @@
 //! A cluster, looked over once for many questions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -21,7 +21,8 @@ use crate::view::DiagnosticView;
 /// Of which kinds a view holds everything there is.
 ///
 /// By default of all. What was read from a file need not hold, say, pods; then
-/// that no pod uses a claim means nothing. What depends on kinds that are not
+/// that no pod uses a claim means nothing. Of claims and pods it may hold those of
+/// some namespaces only. What depends on kinds that are not
 /// known is said to be so.
 ///
 /// ```
@@ -30,7 +31,7 @@ use crate::view::DiagnosticView;
 /// known.nodes = false;
 /// assert!(known.classes && !known.nodes);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "one for each kind")]
 #[non_exhaustive]
 pub struct Known {
@@ -50,6 +51,38 @@ pub struct Known {
     pub csi_nodes: bool,
     /// CSIStorageCapacities.
     pub csi_storage_capacities: bool,
+    /// The namespaces of which all claims are there; `None` if of every one.
+    pub claims_in: Option<BTreeSet<String>>,
+    /// The namespaces of which all pods are there; `None` if of every one.
+    pub pods_in: Option<BTreeSet<String>>,
+}
+
+impl Known {
+    /// Whether all claims of a namespace are there.
+    ///
+    /// ```
+    /// use pvbind::diagnosis::Known;
+    /// let mut known = Known::default();
+    /// known.claims_in = Some(["shop".to_owned()].into());
+    /// assert!(known.has_claims_of("shop") && !known.has_claims_of("prod"));
+    /// ```
+    pub fn has_claims_of(&self, namespace: &str) -> bool {
+        let is_in = |namespaces: &BTreeSet<String>| namespaces.contains(namespace);
+        self.claims && self.claims_in.as_ref().is_none_or(is_in)
+    }
+
+    /// Whether all pods of a namespace are there.
+    ///
+    /// ```
+    /// use pvbind::diagnosis::Known;
+    /// let mut known = Known::default();
+    /// known.pods_in = Some(["shop".to_owned()].into());
+    /// assert!(known.has_pods_of("shop") && !known.has_pods_of("prod"));
+    /// ```
+    pub fn has_pods_of(&self, namespace: &str) -> bool {
+        let is_in = |namespaces: &BTreeSet<String>| namespaces.contains(namespace);
+        self.pods && self.pods_in.as_ref().is_none_or(is_in)
+    }
 }
 
 impl Default for Known {
@@ -64,6 +97,8 @@ impl Default for Known {
             csi_drivers: true,
             csi_nodes: true,
             csi_storage_capacities: true,
+            claims_in: None,
+            pods_in: None,
         }
     }
 }

@@ -338,7 +338,7 @@ proptest! {
         (known.nodes, known.pods, known.csi_drivers) = (said[3], said[4], said[5]);
         (known.csi_nodes, known.csi_storage_capacities) = (said[6], said[7]);
         for known in [known, Known::default()] {
-            let view = Survey::knowing(&config, &snapshot, known).view();
+            let view = Survey::knowing(&config, &snapshot, known.clone()).view();
             let severities: Vec<_> = view.iter().map(Diagnosis::severity).collect();
             prop_assert!(severities.is_sorted_by(|a, b| a >= b));
             prop_assert_eq!(view.iter().count(),
@@ -347,7 +347,7 @@ proptest! {
             prop_assert!(is_harmless);
             serde_json::to_string(&view).unwrap();
             for diagnosis in view.iter() {
-                objects.check_remedies(&config, known, diagnosis);
+                objects.check_remedies(&config, &known, diagnosis);
             }
         }
     }

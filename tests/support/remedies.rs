@@ -37,9 +37,9 @@ impl Objects {
     }
 
     /// The diagnosis of an object, which must be there.
-    pub(crate) fn diagnosis(&self, config: &Config, known: Known, of: &ObjectName) -> Diagnosis {
+    pub(crate) fn diagnosis(&self, config: &Config, known: &Known, of: &ObjectName) -> Diagnosis {
         let snapshot = self.snapshot();
-        let mut survey = Survey::knowing(config, &snapshot, known);
+        let mut survey = Survey::knowing(config, &snapshot, known.clone());
         for event in self.0.values().filter(|object| object["kind"] == "Event") {
             if event["reason"] == "ProvisioningFailed" {
                 let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -73,7 +73,7 @@ impl Objects {
 
     /// Applies each patch of a diagnosis by itself: what it was for is gone. How
     /// many there are.
-    pub(crate) fn check_remedies(&self, config: &Config, known: Known, of: &Diagnosis) -> usize {
+    pub(crate) fn check_remedies(&self, config: &Config, known: &Known, of: &Diagnosis) -> usize {
         let mut patches = 0;
         for finding in of.findings() {
             for patch in finding

@@ -27,7 +27,7 @@ pub(in crate::diagnosis) fn other_scheduler(pod: &Pod) -> Option<&str> {
 impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     /// No pod is to be scheduled.
     pub(super) fn waits_for_consumer(&self) -> Vec<Finding> {
-        if !self.survey.known.pods {
+        if !self.knows_pods() {
             return self.with_delayed_notes(vec![self.not_known("pods", "")]);
         }
         let mut findings: Vec<_> = self.bypassed(&self.users()).into_iter().collect();

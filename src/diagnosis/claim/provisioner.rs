@@ -84,13 +84,14 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     }
 
     fn refusal(&self, provisioner: &str, error: &RequestError) -> Option<Finding> {
-        let known = self.survey.known;
+        let known = &self.survey.known;
+        let knows_claims = known.claims && known.claims_in.is_none();
         match error {
             // Told with more words by the rule itself.
             RequestError::Selector => None,
             // A claim that the API server has not seen.
             RequestError::NoUid => None,
-            RequestError::CannotCopy { .. } if !(known.claims && known.volumes) => None,
+            RequestError::CannotCopy { .. } if !(knows_claims && known.volumes) => None,
             RequestError::ForPopulator { kind, name } => {
                 let facts = ClaimFacts::WaitsForPopulator {
                     data_source_kind: kind.clone(),

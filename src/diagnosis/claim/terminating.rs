@@ -40,7 +40,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     fn holder(&self, finalizer: &str) -> Holder {
         let (who, pods) = match finalizer {
             names::PVC_PROTECTION_FINALIZER => match self.protecting_pods() {
-                pods if pods.is_empty() && !self.survey.known.pods => (
+                pods if pods.is_empty() && !self.knows_pods() => (
                     "is removed when no pod uses the claim, and pods are not known",
                     pods,
                 ),
@@ -65,6 +65,12 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             pods,
             nobody: false,
         }
+    }
+
+    /// Whether every pod is there that may use the claim.
+    pub(super) fn knows_pods(&self) -> bool {
+        let namespace = self.claim.metadata.namespace();
+        self.survey.known.has_pods_of(namespace)
     }
 
     /// The pods that keep the claim: those on a node, finished ones among them.

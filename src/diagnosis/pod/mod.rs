@@ -240,7 +240,7 @@ fn in_use<V: DiagnosticView + ?Sized>(
 }
 
 fn missing<V: DiagnosticView + ?Sized>(survey: &Survey<'_, V>, claim: ClaimKey) -> Finding {
-    if !survey.known.claims {
+    if !survey.known.has_claims_of(&claim.namespace) {
         return not_known("claims", &claim.to_string());
     }
     let elsewhere = survey.elsewhere(&claim);

@@ -59,7 +59,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             self.incomplete(key)
         } else if let Some(claim) = self.survey.view.claim(&key.namespace, &key.name) {
             self.reserved_for(key, &claim)
-        } else if !self.survey.known.claims {
+        } else if !self.survey.known.has_claims_of(&key.namespace) {
             let standing = "is not among the claims that are known".to_owned();
             VolumeFacts::Reserved {
                 claim: key,
@@ -114,7 +114,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 "if claim `{namespace}/{}` was meant, correct the namespace",
                 key.name
             ),
-            "no other claim can take the volume then",
+            format!("claim `{key}`, if it is created later, no longer gets the volume"),
         );
         remedy.patching(patch)
     }
@@ -213,7 +213,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     fn orphaned(&self, key: ClaimKey, reference: &ObjectReference) -> Finding {
         let was_released =
             self.is_phase(&VolumePhase::Released) || self.is_phase(&VolumePhase::Failed);
-        if !self.survey.known.claims && !was_released {
+        if !self.survey.known.has_claims_of(&key.namespace) && !was_released {
             return VolumeFacts::Bound { claim: key }.into();
         }
         let then = self.reclaim();
