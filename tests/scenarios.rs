@@ -96,7 +96,11 @@ impl Scenario {
         known.csi_storage_capacities = is_known("csiStorageCapacities");
         let namespaces = |field: &str| {
             let names = self.yaml["known"][field].as_array()?.iter();
-            Some(names.map(|name| name.as_str().unwrap().to_owned()).collect())
+            Some(
+                names
+                    .map(|name| name.as_str().unwrap().to_owned())
+                    .collect(),
+            )
         };
         known.claims_in = namespaces("claimsIn");
         known.pods_in = namespaces("podsIn");

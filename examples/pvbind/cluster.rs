@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use pvbind::api::{
     ClaimKey, Object, ObjectMeta, PersistentVolume, PersistentVolumeClaim, Pod, PodStatus,
-    VolumePhase,
 };
 use pvbind::controller::{Config, sync_volume};
 use pvbind::diagnosis::{Known, Survey};

@@ -26,6 +26,26 @@ facts! {
             /// Whether it is a file system or a raw device.
             volume_mode: VolumeMode,
         },
+        /// See [`Code::ClaimVolumeUnclaimed`](super::Code::ClaimVolumeUnclaimed).
+        VolumeUnclaimed: ClaimVolumeUnclaimed {
+            /// The volume.
+            volume: String,
+            /// Pending claims that may take it first, of many the first few.
+            rivals: Vec<ClaimKey>,
+            /// How many there are.
+            count: usize,
+        },
+        /// See [`Code::ClaimCompetes`](super::Code::ClaimCompetes).
+        Competes: ClaimCompetes {
+            /// The volume.
+            volume: String,
+            /// The other claims that may take it, of many the first few.
+            rivals: Vec<ClaimKey>,
+            /// How many there are.
+            count: usize,
+            /// How many volumes fit this one.
+            fitting: usize,
+        },
         /// See [`Code::ClaimWouldBind`](super::Code::ClaimWouldBind).
         WouldBind: ClaimWouldBind {
             /// The volume.

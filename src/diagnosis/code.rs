@@ -102,6 +102,8 @@ impl Serialize for Code {
 codes! {
     /// The claim has its volume.
     ClaimBound = "claim-bound", Fine;
+    /// The claim has its volume, which does not say so.
+    ClaimVolumeUnclaimed = "claim-volume-unclaimed", Risk;
     /// The next sync binds the claim to a volume.
     ClaimWouldBind = "claim-would-bind", Waiting;
     /// The claim asks for more than it was given before: a resize is going on.
@@ -188,6 +190,8 @@ codes! {
     ClaimNamesMismatchedVolume = "claim-names-mismatched-volume", Fault [VolumeMismatch];
     /// No volume is ever made for a claim that names one.
     ClaimNeverProvisioned = "claim-never-provisioned", Fine;
+    /// Other claims may take the volume first, and then there is none.
+    ClaimCompetes = "claim-competes", Risk;
     /// A volume is reserved for the claim, and cannot be used.
     ClaimReservedUnusable = "claim-reserved-unusable", Fault [FailedBinding, ProvisioningFailed];
     /// A volume is reserved for the claim, which takes another.
@@ -225,6 +229,8 @@ codes! {
     VolumeWanted = "volume-wanted", Waiting;
     /// The volume is free, and no pending claim of its class can take it.
     VolumeNotTaken = "volume-not-taken", Fine;
+    /// A claim was bound to the volume, which does not say so.
+    VolumeUnclaimed = "volume-unclaimed", Risk;
     /// The controller has not looked at the volume yet.
     VolumeNew = "volume-new", Waiting;
     /// The volume is reserved for a claim that has not taken it.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::parts::{ClaimStop, Rule};
-use crate::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
+use crate::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim, names};
 use crate::matching::{FindOptions, MatchReport, Refusal};
 use crate::quantity::Quantity;
 use crate::selector::{CompiledLabelSelector, SelectorError};
@@ -96,6 +96,14 @@ impl Demand {
 }
 
 impl Offers {
+    /// A claim that names the volume, and fits it.
+    pub(super) fn add_named(&mut self, claim: &ClaimKey) {
+        self.count = self.count.saturating_add(1);
+        if self.fitting.len() < TOLD {
+            self.fitting.push(claim.clone());
+        }
+    }
+
     /// Nothing but its selector can keep the claim from the volume.
     fn judge_selector(&mut self, pending: &Pending, volume: &PersistentVolume) {
         let refusal = match &pending.selector {
@@ -138,6 +146,13 @@ impl Pending {
     fn asked(&self) -> &Quantity {
         self.claim.requested_storage()
     }
+}
+
+/// Whether a claim is after any volume that fits.
+pub(super) fn is_pending(claim: &PersistentVolumeClaim) -> bool {
+    !claim.is_bind_completed()
+        && claim.volume_name().is_empty()
+        && !claim.metadata.has_annotation(names::SELECTED_NODE)
 }
 
 /// What the rules look at, but for size and selector, as a text.

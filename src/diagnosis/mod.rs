@@ -45,6 +45,7 @@ mod claim_sentences;
 pub use claim_facts::ClaimFacts;
 
 mod volume_facts;
+mod volume_sentences;
 pub use volume_facts::{Reclaim, VolumeFacts};
 
 mod pod_facts;
@@ -62,6 +63,7 @@ pub use text::{TextStyle, printable};
 mod census;
 mod claim;
 mod demand;
+mod naming;
 mod pod;
 mod reach;
 mod similar;

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::census::Census;
 use super::claim::Places;
-use super::demand::Demand;
+use super::demand::{Demand, Offers, is_pending};
+use super::naming::Naming;
 use super::reach::Nodes;
 use super::similar::NamesToMean;
 use super::words::NAMED;
@@ -15,6 +16,7 @@ use crate::api::{
     ClaimKey, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass, VolumeBindingMode,
 };
 use crate::controller::Config;
+use crate::matching::volume_satisfies_claim;
 use crate::provisioner::ProvisionError;
 use crate::view::DiagnosticView;
 
@@ -143,8 +145,9 @@ pub struct Survey<'a, V: ?Sized> {
     volume_names: OnceLock<NamesToMean>,
     claim_names: OnceLock<NamesToMean>,
     class_names: OnceLock<NamesToMean>,
-    /// How many claims there are of a name, in all namespaces.
-    claims_named: OnceLock<BTreeMap<String, Vec<ClaimKey>>>,
+    naming: OnceLock<Naming>,
+    /// What was found out about volumes, which several claims may ask for.
+    offers: Mutex<BTreeMap<String, (PersistentVolume, Arc<Offers>)>>,
     /// What was found out about claims, which several volumes and pods may ask
     /// for.
     mains: Mutex<BTreeMap<ClaimKey, (PersistentVolumeClaim, Finding)>>,
@@ -267,7 +270,8 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
             volume_names: OnceLock::new(),
             claim_names: OnceLock::new(),
             class_names: OnceLock::new(),
-            claims_named: OnceLock::new(),
+            naming: OnceLock::new(),
+            offers: Mutex::default(),
             mains: Mutex::default(),
             pods: Mutex::default(),
             places: Mutex::default(),
@@ -375,13 +379,8 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
     /// The pending claims, by what the rules look at.
     pub(super) fn demand(&self) -> &Demand {
         self.demand.get_or_init(|| {
-            let is_pending = |claim: &&Arc<PersistentVolumeClaim>| {
-                let metadata = &claim.metadata;
-                !claim.is_bind_completed()
-                    && claim.volume_name().is_empty()
-                    && !metadata.has_annotation(crate::api::names::SELECTED_NODE)
-            };
-            Demand::new(self.claims.iter().filter(is_pending).cloned())
+            let pending = self.claims.iter().filter(|claim| is_pending(claim));
+            Demand::new(pending.cloned())
         })
     }
 
@@ -404,7 +403,7 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
 
     /// The other namespaces that have a claim of this name, the first few.
     pub(super) fn elsewhere(&self, key: &ClaimKey) -> Vec<String> {
-        let claims = self.claims_named(&key.name).iter();
+        let claims = self.naming().named(&key.name).iter();
         let others = claims.filter(|other| other.namespace != key.namespace);
         others
             .take(NAMED)
@@ -420,17 +419,39 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
         names.similar(name)
     }
 
-    /// The claims of a name, in all namespaces.
-    pub(super) fn claims_named(&self, name: &str) -> &[ClaimKey] {
-        let claims = self.claims_named.get_or_init(|| {
-            let mut claims: BTreeMap<String, Vec<ClaimKey>> = BTreeMap::new();
-            for claim in &self.claims {
-                let name = claim.metadata.name().to_owned();
-                claims.entry(name).or_default().push(ClaimKey::of(claim));
+    /// The claims, by what they are named and what they name.
+    pub(super) fn naming(&self) -> &Naming {
+        self.naming.get_or_init(|| Naming::new(&self.claims))
+    }
+
+    /// What the pending claims can do with a volume, found out once.
+    pub(super) fn offers(&self, volume: &PersistentVolume) -> Arc<Offers> {
+        let found_out = || self.offers.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = found_out().get(volume.name()).cloned();
+        if let Some((of, offers)) = found
+            && of == *volume
+        {
+            return offers;
+        }
+        let vac_enabled = self.config.attributes_classes;
+        let mut offers = self.demand().offers(volume, vac_enabled);
+        for key in self.naming().wishing(volume.name()) {
+            let claim = self.view.claim(&key.namespace, &key.name);
+            let fits = |claim: &PersistentVolumeClaim| {
+                volume_satisfies_claim(volume, claim, vac_enabled).is_ok()
+            };
+            if claim.is_some_and(|claim| fits(&claim)) {
+                offers.add_named(key);
             }
-            claims
+        }
+        offers.stopped.sort_by(|a, b| {
+            let by_count = b.count.cmp(&a.count);
+            by_count.then_with(|| a.rule.code.cmp(b.rule.code))
         });
-        claims.get(name).map(Vec::as_slice).unwrap_or_default()
+        let offers = Arc::new(offers);
+        let entry = (volume.clone(), Arc::clone(&offers));
+        found_out().insert(volume.name().to_owned(), entry);
+        offers
     }
 
     /// The main finding of a pod, looked into once.

@@ -39,11 +39,20 @@ pub(super) struct Names<'a, T>(pub &'a [T]);
 
 impl<T: AsRef<str>> fmt::Display for Names<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        NamesOf(self.0, self.0.len()).fmt(f)
+    }
+}
+
+/// The same, of so many in all.
+pub(super) struct NamesOf<'a, T>(pub &'a [T], pub usize);
+
+impl<T: AsRef<str>> fmt::Display for NamesOf<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, name) in self.0.iter().take(NAMED).enumerate() {
             let comma = if place > 0 { ", " } else { "" };
             write!(f, "{comma}{}", Name(name.as_ref()))?;
         }
-        match self.0.len().saturating_sub(NAMED) {
+        match self.1.saturating_sub(NAMED.min(self.0.len())) {
             0 => Ok(()),
             more => write!(f, " and {more} more"),
         }

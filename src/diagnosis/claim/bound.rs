@@ -34,7 +34,9 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             modes: volume.access_modes().to_vec(),
             volume_mode: volume.volume_mode().clone(),
         };
-        resize.into_iter().chain([bound.into()]).collect()
+        let unclaimed = self.volume_unclaimed(&volume);
+        let findings = unclaimed.into_iter().chain(resize);
+        findings.chain([bound.into()]).collect()
     }
 
     fn resize_pending(&self, volume: &PersistentVolume, granted: &Quantity) -> Finding {
@@ -85,6 +87,8 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         };
         let mut findings = vec![facts.into()];
         findings.extend(self.data_source_ignored(&volume));
+        findings.extend(self.competes(&volume));
+        findings.extend(self.takes_from_another(&volume));
         if self.claim.volume_name().is_empty() {
             findings.extend(self.passed_over(&volume));
         } else {

@@ -95,8 +95,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 .claim(&owner.namespace, &owner.name)
                 .is_some_and(|claim| owner_uid.is_empty() || claim.metadata.uid() == owner_uid);
         let knows_owner = self.survey.known.has_claims_of(&owner.namespace);
-        let is_owner_unknown =
-            !has_owner && !knows_owner && !owner_uid.is_empty() && owner != key;
+        let is_owner_unknown = !has_owner && !knows_owner && !owner_uid.is_empty() && owner != key;
         // Nobody keeps the volume from being deleted while it is given away.
         let is_released = !has_owner && !is_owner_unknown && !owner_uid.is_empty();
         let risk = is_released.then(|| volume::data_at_risk(self.survey, volume));

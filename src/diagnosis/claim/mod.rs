@@ -9,6 +9,7 @@ mod provisioner;
 pub(super) use provisioner::Places;
 mod provisioning;
 mod reservation;
+mod rivals;
 mod search;
 mod terminating;
 mod wish;

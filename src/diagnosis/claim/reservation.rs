@@ -118,7 +118,7 @@ fn incomplete_for<'a, V: DiagnosticView + ?Sized>(
         return Vec::new();
     }
     let of_uid = survey.census.incomplete_of(uid).iter();
-    let is_alone = survey.claims_named(&key.name).len() <= 1;
+    let is_alone = survey.naming().named(&key.name).len() <= 1;
     let of_name = is_alone.then(|| survey.census.claimed_by("", &key.name).iter());
     let has_uid = |volume: &PersistentVolume| {
         let reference = volume.claim_ref();
@@ -134,7 +134,7 @@ pub(in crate::diagnosis) fn meant_by<'s, V: DiagnosticView + ?Sized>(
     survey: &'s crate::diagnosis::Survey<'_, V>,
     reference: &ClaimKey,
 ) -> Option<&'s ClaimKey> {
-    match survey.claims_named(&reference.name) {
+    match survey.naming().named(&reference.name) {
         [only] if reference.namespace.is_empty() && !reference.name.is_empty() => Some(only),
         _ => None,
     }

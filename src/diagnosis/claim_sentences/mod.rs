@@ -5,7 +5,8 @@ mod made;
 use std::fmt;
 
 use super::ClaimFacts;
-use super::words::{Cut, Modes, Name, Names, Parts};
+use super::words::{Cut, Modes, Name, Names, NamesOf, Parts};
+use crate::api::ClaimKey;
 
 impl fmt::Display for ClaimFacts {
     #[expect(clippy::too_many_lines, reason = "one sentence after the other")]
@@ -42,6 +43,44 @@ impl fmt::Display for ClaimFacts {
                 f,
                 "will be bound to {} by the next sync: asked {asked}, has {size}",
                 Name(volume)
+            ),
+            Is::VolumeUnclaimed {
+                volume,
+                rivals,
+                count,
+            } => {
+                write!(
+                    f,
+                    "is bound to {}, whose claimRef is gone: the next sync writes it again",
+                    Name(volume)
+                )?;
+                match count {
+                    0 => Ok(()),
+                    _ => write!(
+                        f,
+                        ", unless a pending claim takes the volume first: {}",
+                        Keys(rivals, *count)
+                    ),
+                }
+            }
+            Is::Competes {
+                volume,
+                rivals,
+                count,
+                fitting,
+            } => write!(
+                f,
+                "may come too late for {}, which {} as well: {}, and {} it",
+                Name(volume),
+                match count {
+                    1 => "fits another pending claim".to_owned(),
+                    count => format!("fits {count} other pending claims"),
+                },
+                Keys(rivals, *count),
+                match fitting {
+                    0 | 1 => "no other volume fits".to_owned(),
+                    more => format!("only {more} volumes fit"),
+                }
             ),
             Is::ResizePending {
                 volume,
@@ -295,5 +334,15 @@ impl fmt::Display for ClaimFacts {
             | Is::NoCapacityPool { .. }
             | Is::ProvisioningOff { .. } => made::sentence(self, f),
         }
+    }
+}
+
+/// Claims, of so many in all.
+struct Keys<'a>(&'a [ClaimKey], usize);
+
+impl fmt::Display for Keys<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.0.iter().map(ClaimKey::to_string).collect();
+        NamesOf(&names, self.1).fmt(f)
     }
 }

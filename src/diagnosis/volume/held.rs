@@ -16,6 +16,9 @@ use crate::view::{DiagnosticView, Held};
 impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     /// What the controller makes of the volume and its claim.
     pub(super) fn held(&self) -> Vec<Finding> {
+        if let Some(finding) = self.unclaimed() {
+            return vec![finding];
+        }
         match self.volume.claim_ref() {
             None if self.is_phase(&VolumePhase::Available) => vec![self.available()],
             None => vec![self.not_available_yet()],
@@ -30,25 +33,19 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     }
 
     fn available(&self) -> Finding {
-        let vac_enabled = self.survey.config.attributes_classes;
-        let mut offers = self.survey.demand().offers(self.volume, vac_enabled);
-        offers.stopped.sort_by(|a, b| {
-            b.count
-                .cmp(&a.count)
-                .then_with(|| a.rule.code.cmp(b.rule.code))
-        });
-        if offers.count > 0 {
+        let offers = self.survey.offers(self.volume);
+        let (count, stopped) = (offers.count, offers.stopped.clone());
+        if count > 0 {
             VolumeFacts::Wanted {
-                claims: offers.fitting,
-                count: offers.count,
-                stopped: offers.stopped,
+                claims: offers.fitting.clone(),
+                count,
+                stopped,
             }
             .into()
-        } else if offers.stopped.is_empty() {
+        } else if stopped.is_empty() {
             let class = self.volume.class_name().to_owned();
             VolumeFacts::Available { class }.into()
         } else {
-            let stopped = offers.stopped;
             VolumeFacts::NotTaken { stopped }.into()
         }
     }

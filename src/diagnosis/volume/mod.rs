@@ -4,6 +4,8 @@ mod affinity;
 mod held;
 mod reclaim;
 mod terminating;
+mod unclaimed;
+pub(super) use unclaimed::claim_again;
 mod zone;
 
 use serde_json::json;
@@ -48,6 +50,15 @@ pub(super) fn data_at_risk<V: DiagnosticView + ?Sized>(
     volume: &PersistentVolume,
 ) -> Option<Finding> {
     Examination { survey, volume }.data_at_risk()
+}
+
+/// That a volume which a claim is about to take is another claim's, whose
+/// claimRef is gone.
+pub(super) fn unclaimed<V: DiagnosticView + ?Sized>(
+    survey: &Survey<'_, V>,
+    volume: &PersistentVolume,
+) -> Option<Finding> {
+    Examination { survey, volume }.unclaimed()
 }
 
 /// How a remedy begins that takes over a volume, and its patch: if the volume's
