@@ -32,8 +32,9 @@ use crate::view::{ClusterView, Held};
 /// - The volume that is looked for has the name that [`Config::volume_names`]
 ///   gives; upstream's library looks for `pvc-UID`, unless it is told another.
 /// - A volume that has the name by a shortened uid and belongs to another claim
-///   is an error, [`ProvisionError::NameTaken`], whether it is known or found
-///   when the object is to be created; upstream takes it for the claim's own.
+///   is an error, [`ProvisionError::NameTaken`], with an event, whether it is
+///   known or found when the object is to be created; upstream takes it for the
+///   claim's own.
 /// - Creating the volume object is tried once; if it fails, the claim stays in
 ///   progress and the next sync asks the driver again, which gives the same
 ///   volume. Upstream tries to create the object again by itself.
@@ -88,7 +89,14 @@ pub fn sync_claim<'a, V: ClusterView + ?Sized>(
     let volume_name = config.volume_names.name_for(&claim);
     if let Some(volume) = view.volume(&volume_name) {
         let outcome = known(config, &claim, &volume);
-        return over(outcome, Progress::Finished);
+        let failure = outcome.as_ref().err().map(|error| {
+            let reason = EventReason::ProvisioningFailed;
+            Step::Event(Event::on_claim(&claim, reason, error.to_string()))
+        });
+        return Plan {
+            steps: failure.into_iter().collect(),
+            ..over(outcome, Progress::Finished)
+        };
     }
     if *claim.volume_mode() == VolumeMode::Block && !config.supports_block {
         let driver = &config.driver;

@@ -386,11 +386,16 @@ fn a_shortened_name_that_is_another_claims_is_not_taken_for_ones_own() {
     let other = r#"{"kind": "PersistentVolume", "metadata": {"name": "pvc-u"}, "spec": {
         "claimRef": {"namespace": "shop", "name": "other", "uid": "u-2"}}}"#;
     view.extend(read_objects(other).unwrap());
-    let error = end(sync_claim(&config, &view, claim(json!({})))).outcome;
+    let plan = sync_claim(&config, &view, claim(json!({})));
+    let text = "the volume `pvc-u` is of the claim `shop/other`, whose uid begins alike";
+    let [Step::Event(event)] = &plan.steps[..] else {
+        panic!("not told: {plan:?}");
+    };
     assert_eq!(
-        error.unwrap_err().to_string(),
-        "the volume `pvc-u` is of the claim `shop/other`, whose uid begins alike"
+        event.to_string(),
+        format!("Warning ProvisioningFailed on PersistentVolumeClaim shop/data: {text}")
     );
+    assert_eq!(end(plan).outcome.unwrap_err().to_string(), text);
 }
 
 #[test]
