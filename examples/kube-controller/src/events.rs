@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
+use crate::failures::with_causes;
 use crate::server::{MANAGER, post};
 
 /// The name that events of this controller carry, upstream's own.
@@ -299,7 +300,8 @@ impl Press {
                 return Err(Failure::Passing);
             }
         };
-        warn!(%error, "an event was not published");
+        let text = with_causes(&error);
+        warn!(error = text, "an event was not published");
         Err(match error {
             // What it is refused for does not go away.
             kube::Error::Api(status) if (400..500).contains(&status.code) && status.code != 429 => {

@@ -16,6 +16,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::{debug, error, info, warn};
 
+use crate::failures::{Failures, with_causes};
 use crate::health::Health;
 use crate::server::post;
 use crate::term::Term;
@@ -69,6 +70,7 @@ pub struct Elector {
     /// The times of its own renewals, in microseconds: the last that is done,
     /// and those after it of which nobody knows whether they are.
     own: Vec<i64>,
+    failures: Failures,
 }
 
 impl Elector {
@@ -83,6 +85,7 @@ impl Elector {
             renewed: Instant::now(),
             term: None,
             own: Vec::new(),
+            failures: Failures::default(),
         }
     }
 
@@ -166,7 +169,10 @@ impl Elector {
         };
         match tokio::time::timeout(self.settings.stop_after / 2, release).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => warn!(%error, "the lead was not given back"),
+            Ok(Err(error)) => {
+                let error = with_causes(&error);
+                warn!(error, "the lead was not given back");
+            }
             Err(_) => warn!("the lead was not given back in time"),
         }
     }
@@ -184,15 +190,20 @@ impl Elector {
             _ => self.health.lease_unanswered(),
         }
         let result = match answer {
-            Ok(Ok(held)) => Ok(held),
+            Ok(Ok(held)) => {
+                self.failures.over();
+                Ok(held)
+            }
             // Somebody was faster, or the read was old.
             Ok(Err(kube::Error::Api(status))) if status.code == 409 => Err(()),
             Ok(Err(error)) => {
-                warn!(%error, "cannot ask for the Lease");
+                let error = with_causes(&error);
+                self.failures.tell("cannot ask for the Lease", &error);
                 Err(())
             }
             Err(_) => {
-                warn!("no answer about the Lease");
+                let error = "no answer in time";
+                self.failures.tell("cannot ask for the Lease", error);
                 Err(())
             }
         };

@@ -18,8 +18,10 @@
 //! | [`server`] | send a write to the right place with the right version |
 //! | [`events`] | publish events |
 //! | [`health`] | answer `/healthz` and `/readyz` |
+//! | [`failures`] | tell of the same failure once in a while |
 
 pub mod events;
+pub mod failures;
 pub mod finalizers;
 pub mod health;
 pub mod host_path;

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Parser, ValueEnum};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
+use kube_controller::failures::with_causes;
 use kube_controller::health::{self, Health};
 use kube_controller::host_path::HostPath;
 use kube_controller::leader::LeaseSettings;
@@ -81,8 +83,17 @@ enum HealthAddress {
 struct Named(Arc<dyn Provisioner>);
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
-    let arguments = Arguments::parse();
+async fn main() -> ExitCode {
+    match start(Arguments::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {}", with_causes(&*error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn start(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     start_log(arguments.log_format);
     let kubeconfig = arguments.kubeconfig.as_deref();
     let clients = Clients {

@@ -13,6 +13,7 @@ use pvbind::plan::{ApiError, ApiErrorKind, Write, Written};
 use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
 
+use crate::failures::with_causes;
 use crate::term::Term;
 
 /// How long an answer may take. Whether the request was carried out is unknown
@@ -235,7 +236,7 @@ async fn within_patience<T>(answer: impl Future<Output = T>) -> Result<T, ApiErr
 
 fn api_error(error: &kube::Error) -> ApiError {
     let kube::Error::Api(status) = error else {
-        return other(error);
+        return other(with_causes(error));
     };
     ApiError {
         kind: match (status.code, status.reason.as_str()) {

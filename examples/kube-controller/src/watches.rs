@@ -19,8 +19,9 @@ use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-use tracing::{debug, warn};
+use tracing::debug;
 
+use crate::failures::{Failures, with_causes};
 use crate::health::Health;
 
 /// What a watch says.
@@ -134,6 +135,7 @@ async fn follow<Theirs, Ours>(
         })
     };
     let mut failures = Failures::default();
+    let broken = format!("the watch of {kind} broke off and is started again");
     loop {
         // A connection that is dead without a word is noticed five seconds later.
         let config = watcher::Config::default().timeout(60);
@@ -151,7 +153,7 @@ async fn follow<Theirs, Ours>(
                     Ok(event) => event,
                     Err(_) => {
                         health.watch_failed(&kind);
-                        failures.tell(&kind, &format!("no answer in {LISTING:?}"));
+                        failures.tell(&broken, &format!("no answer in {LISTING:?}"));
                         break;
                     }
                 },
@@ -190,7 +192,7 @@ async fn follow<Theirs, Ours>(
                 },
                 Err(error) => {
                     health.watch_failed(&kind);
-                    failures.tell(&kind, &error.to_string());
+                    failures.tell(&broken, &with_causes(&error));
                     continue;
                 }
             };
@@ -206,27 +208,6 @@ fn name_of(object: &impl ResourceExt) -> Name {
     Name {
         namespace: object.namespace().unwrap_or_default(),
         name: object.name_any(),
-    }
-}
-
-/// The failures of a watch, of which the same is told once in a while.
-#[derive(Default)]
-struct Failures {
-    told: Option<(String, Instant)>,
-}
-
-impl Failures {
-    fn tell(&mut self, kind: &str, error: &str) {
-        const OFTEN: Duration = Duration::from_secs(60);
-        match &self.told {
-            Some((told, at)) if told == error && at.elapsed() < OFTEN => {
-                debug!(kind, error, "a watch broke off and is started again");
-            }
-            _ => {
-                warn!(kind, error, "a watch broke off and is started again");
-                self.told = Some((error.to_owned(), Instant::now()));
-            }
-        }
     }
 }
 

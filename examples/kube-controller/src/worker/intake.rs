@@ -1,0 +1,354 @@
+//! What the worker takes in: news of the watches, answers to writes, and doubts
+//! about what a list lacks.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::join_all;
+use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
+use pvbind::plan::{ApiError, Written};
+use pvbind::view::{Applied, Snapshot, Stored, is_older_version};
+use tokio::time::Instant;
+use tracing::{error, info, warn};
+
+use super::Worker;
+use crate::operations::Backend;
+use crate::queue::Key;
+use crate::server::Answer;
+use crate::watches::{Name, News, Told, Unreadable};
+
+/// How long to wait before the API server is asked about a doubt again.
+const DOUBT: Duration = Duration::from_secs(1);
+/// About how many it is asked at once.
+const DOUBTS_AT_ONCE: usize = 16;
+
+impl Worker {
+    pub(super) fn take_in(&mut self, news: News) {
+        match news {
+            News::Volume(told) => self.take_in_volumes(told),
+            News::Claim(told) => self.take_in_claims(told),
+            News::Class(told) => self.take_in_others("classes", told),
+            News::Pod(told) => self.take_in_others("pods", told),
+            News::Node(told) => self.take_in_others("nodes", told),
+        }
+    }
+
+    fn take_in_volumes(&mut self, told: Told<PersistentVolume>) {
+        let (changed, gone) = self.take_in_kind("volumes", told, |snapshot| {
+            snapshot.volumes().iter().cloned().collect()
+        });
+        for volume in changed {
+            self.queue.add(Key::Volume(volume.name().to_owned()));
+        }
+        for volume in gone {
+            self.volume_gone(&volume);
+        }
+    }
+
+    fn volume_gone(&mut self, volume: &PersistentVolume) {
+        self.bury(volume.metadata.uid());
+        self.forget(&Key::Volume(volume.name().to_owned()));
+        if let Some(claim) = volume.claim_ref() {
+            self.queue.add(Key::Claim(ClaimKey::referred(claim)));
+        }
+    }
+
+    fn take_in_claims(&mut self, told: Told<PersistentVolumeClaim>) {
+        let (changed, gone) = self.take_in_kind("claims", told, |snapshot| {
+            snapshot.claims().cloned().collect()
+        });
+        for claim in changed {
+            self.queue.add(Key::Claim(ClaimKey::of(&claim)));
+        }
+        for claim in gone {
+            self.claim_gone(&claim);
+        }
+    }
+
+    fn forget(&mut self, key: &Key) {
+        self.queue.succeeded(key);
+        self.told.remove(key);
+    }
+
+    fn claim_gone(&mut self, claim: &PersistentVolumeClaim) {
+        self.bury(claim.metadata.uid());
+        self.forget(&Key::Claim(ClaimKey::of(claim)));
+        if !claim.volume_name().is_empty() {
+            self.queue.add(Key::Volume(claim.volume_name().to_owned()));
+        }
+    }
+
+    fn take_in_others<T: Stored + Versioned>(&mut self, kind: &'static str, told: Told<T>) {
+        self.take_in_kind(kind, told, |_| Vec::new());
+    }
+
+    /// Takes news into the snapshot; which objects are to be synced for it, and
+    /// which are gone.
+    fn take_in_kind<T: Stored + Versioned>(
+        &mut self,
+        kind: &'static str,
+        told: Told<T>,
+        held: impl FnOnce(&Snapshot) -> Vec<Arc<T>>,
+    ) -> (Vec<Arc<T>>, Vec<Arc<T>>) {
+        let mut snapshot = self.backend.snapshot.lock();
+        let unreadable = self.unreadable.entry(kind).or_default();
+        match told {
+            Told::All(objects, not_understood) => {
+                unreadable.clear();
+                for object in not_understood {
+                    note_unreadable(unreadable, kind, object);
+                }
+                let uids: HashSet<&str> = objects.iter().map(|object| object.uid()).collect();
+                let mut gone = held(&snapshot);
+                gone.retain(|object| !uids.contains(object.uid()));
+                snapshot.replace_all(objects.iter().cloned());
+                let newest = objects.iter().map(|object| object.version());
+                let newest = newest.reduce(|a, b| if is_older_version(a, b) { b } else { a });
+                let is_newer = |object: &Arc<T>| {
+                    newest.is_none_or(|newest| is_older_version(newest, object.version()))
+                };
+                let (kept, gone): (Vec<_>, Vec<_>) = gone
+                    .into_iter()
+                    .partition(|object| unreadable.contains_key(&object.name()));
+                for object in kept {
+                    snapshot.apply(object);
+                }
+                let (doubtful, gone): (Vec<_>, _) = gone.into_iter().partition(is_newer);
+                for object in doubtful {
+                    self.doubts.extend(object.sync_key());
+                    snapshot.apply(object);
+                }
+                drop(snapshot);
+                if self.listed.insert(kind) && self.is_ready() {
+                    info!("everything is listed, the work begins");
+                    self.health.ready();
+                    self.next_resync = Some(Instant::now() + self.resync);
+                }
+                (objects, gone)
+            }
+            Told::Changed(object) => {
+                unreadable.remove(&object.name());
+                match snapshot.apply(Arc::clone(&object)) {
+                    Applied::Done => (vec![object], Vec::new()),
+                    _ => (Vec::new(), Vec::new()),
+                }
+            }
+            Told::Gone(object) => {
+                unreadable.remove(&object.name());
+                match snapshot.delete(&*object) {
+                    Applied::Done => (Vec::new(), vec![object]),
+                    _ => (Vec::new(), Vec::new()),
+                }
+            }
+            Told::Unreadable(object) => {
+                note_unreadable(unreadable, kind, object);
+                (Vec::new(), Vec::new())
+            }
+            Told::UnreadableGone(name) => {
+                unreadable.remove(&name);
+                let held = snapshot.find::<T>(&name.namespace, &name.name).cloned();
+                if let Some(object) = &held {
+                    snapshot.delete(&**object);
+                }
+                (Vec::new(), held.into_iter().collect())
+            }
+        }
+    }
+
+    /// A list may have been made before what this controller wrote since. An
+    /// object that is newer than the whole list and not in it was deleted, or it
+    /// was created after the list was made; taking a volume for deleted would
+    /// lose a claim, so the API server is asked. Until it answers, nothing is
+    /// decided.
+    pub(super) async fn settle_doubts(&mut self) {
+        while !self.doubts.is_empty() {
+            let begin = self.doubts.len().saturating_sub(DOUBTS_AT_ONCE);
+            let asked = self.doubts.get(begin..).unwrap_or_default().to_vec();
+            let server = &self.backend.hands.server;
+            let answers = asked.iter().map(|key| async move {
+                Ok(match key {
+                    Key::Volume(name) => server
+                        .read_volume(name)
+                        .await?
+                        .map(|volume| Written::Volume(Arc::new(volume))),
+                    Key::Claim(name) => server
+                        .read_claim(name)
+                        .await?
+                        .map(|claim| Written::Claim(Arc::new(claim))),
+                })
+            });
+            let answers: Vec<Result<_, ApiError>> = join_all(answers).await;
+            self.doubts.truncate(begin);
+            self.health.beat();
+            for (key, answer) in asked.into_iter().zip(answers) {
+                match answer {
+                    Ok(Some(there)) => apply_written(&self.backend, &self.gone, &there),
+                    Ok(None) => self.is_gone(&key),
+                    Err(error) => {
+                        warn!(object = %key, %error, "cannot tell whether it is gone");
+                        self.doubts.push(key);
+                    }
+                }
+            }
+            if self.doubts.len() > begin {
+                tokio::time::sleep(DOUBT).await;
+                return;
+            }
+        }
+    }
+
+    /// The API server says that the object is gone.
+    fn is_gone(&mut self, key: &Key) {
+        let mut snapshot = self.backend.snapshot.lock();
+        match key {
+            Key::Volume(name) => {
+                let held = snapshot.find::<PersistentVolume>("", name).cloned();
+                if let Some(volume) = held {
+                    snapshot.delete(&*volume);
+                    drop(snapshot);
+                    self.volume_gone(&volume);
+                }
+            }
+            Key::Claim(name) => {
+                let (namespace, name) = (&name.namespace, &name.name);
+                let held = snapshot.find::<PersistentVolumeClaim>(namespace, name);
+                if let Some(claim) = held.cloned() {
+                    snapshot.delete(&*claim);
+                    drop(snapshot);
+                    self.claim_gone(&claim);
+                }
+            }
+        }
+    }
+
+    /// What is gone stays gone, whatever the answer to an earlier write says.
+    fn bury(&mut self, uid: &str) {
+        self.gone.insert(uid.to_owned(), Instant::now());
+    }
+
+    /// Takes the answer to an own write into the snapshot, ahead of the watch.
+    pub(super) fn hear(&mut self, answer: &Answer) {
+        match answer {
+            Answer::Written(written) => apply_written(&self.backend, &self.gone, written),
+            Answer::Deleted {
+                left: Some(left), ..
+            } => {
+                let written = Written::Volume(Arc::clone(left));
+                apply_written(&self.backend, &self.gone, &written);
+            }
+            Answer::Deleted { volume, left: None } => {
+                let mut snapshot = self.backend.snapshot.lock();
+                let held = snapshot.find::<PersistentVolume>("", volume.name());
+                let held = held.filter(|held| held.metadata.uid() == volume.metadata.uid());
+                if let Some(held) = held.cloned() {
+                    snapshot.delete(&*held);
+                }
+                drop(snapshot);
+                self.volume_gone(volume);
+            }
+        }
+    }
+
+    /// Why nothing can be decided about an object: what it goes by is there, but
+    /// not understood.
+    pub(super) fn not_understood(&self, key: &Key) -> Option<String> {
+        let look = |kind: &str, namespace: &str, name: &str| {
+            let name = Name {
+                namespace: namespace.to_owned(),
+                name: name.to_owned(),
+            };
+            let message = self.unreadable.get(kind)?.get(&name)?;
+            Some(format!("cannot read {} of {kind}: {message}", name.name))
+        };
+        if self.unreadable.values().all(HashMap::is_empty) {
+            return None;
+        }
+        let snapshot = self.backend.snapshot.lock();
+        match key {
+            Key::Claim(key) => {
+                let claim = snapshot.find::<PersistentVolumeClaim>(&key.namespace, &key.name)?;
+                look("claims", &key.namespace, &key.name)
+                    .or_else(|| look("volumes", "", claim.volume_name()))
+                    .or_else(|| look("classes", "", claim.class_name()))
+            }
+            Key::Volume(name) => {
+                let volume = snapshot.find::<PersistentVolume>("", name)?;
+                let claim = volume.claim_ref();
+                let of_claim = claim.and_then(|claim| {
+                    // A pod that is not understood may use the claim.
+                    let pods = self.unreadable.get("pods").into_iter().flatten();
+                    let mut pods = pods.filter(|(pod, _)| pod.namespace == claim.namespace());
+                    look("claims", claim.namespace(), claim.name())
+                        .or_else(|| look("pods", claim.namespace(), &pods.next()?.0.name))
+                });
+                look("volumes", "", name).or(of_claim)
+            }
+        }
+    }
+}
+
+/// Takes an object that was written into the snapshot, unless it is gone since.
+pub(super) fn apply_written(backend: &Backend, gone: &HashMap<String, Instant>, written: &Written) {
+    match written {
+        Written::Volume(volume) if !gone.contains_key(volume.metadata.uid()) => {
+            backend.snapshot.lock().apply(Arc::clone(volume));
+        }
+        Written::Claim(claim) if !gone.contains_key(claim.metadata.uid()) => {
+            backend.snapshot.lock().apply(Arc::clone(claim));
+        }
+        _ => {}
+    }
+}
+
+fn note_unreadable(unreadable: &mut HashMap<Name, String>, kind: &'static str, object: Unreadable) {
+    let (namespace, name) = (&object.name.namespace, &object.name.name);
+    let error = &object.message;
+    error!(
+        kind,
+        namespace, name, error, "is not understood; what depends on it must wait"
+    );
+    unreadable.insert(object.name, object.message);
+}
+
+/// What the worker looks at in objects of every kind.
+trait Versioned {
+    fn name(&self) -> Name;
+    fn uid(&self) -> &str;
+    fn version(&self) -> &str;
+    /// The key by which it is synced, if it is.
+    fn sync_key(&self) -> Option<Key>;
+}
+
+macro_rules! versioned {
+    ($($Kind:ident: $key:expr;)*) => {$(
+        impl Versioned for pvbind::api::$Kind {
+            fn name(&self) -> Name {
+                Name {
+                    namespace: self.metadata.namespace().to_owned(),
+                    name: self.metadata.name().to_owned(),
+                }
+            }
+
+            fn uid(&self) -> &str {
+                self.metadata.uid()
+            }
+
+            fn version(&self) -> &str {
+                self.metadata.resource_version()
+            }
+
+            fn sync_key(&self) -> Option<Key> {
+                let key: fn(&Self) -> Option<Key> = $key;
+                key(self)
+            }
+        }
+    )*};
+}
+versioned! {
+    PersistentVolume: |volume| Some(Key::Volume(volume.name().to_owned()));
+    PersistentVolumeClaim: |claim| Some(Key::Claim(ClaimKey::of(claim)));
+    StorageClass: |_| None;
+    Pod: |_| None;
+    Node: |_| None;
+}
