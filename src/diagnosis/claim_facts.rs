@@ -35,6 +35,15 @@ facts! {
             /// How many there are.
             count: usize,
         },
+        /// See [`Code::ClaimVolumeUnreachable`](super::Code::ClaimVolumeUnreachable).
+        VolumeUnreachable: ClaimVolumeUnreachable {
+            /// The volume.
+            volume: String,
+            /// Whether the claim is bound to it; if not, it fits.
+            is_bound: bool,
+            /// What is said of the volume.
+            text: String,
+        },
         /// See [`Code::ClaimCompetes`](super::Code::ClaimCompetes).
         Competes: ClaimCompetes {
             /// The volume.

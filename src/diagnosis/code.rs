@@ -190,6 +190,9 @@ codes! {
     ClaimNamesMismatchedVolume = "claim-names-mismatched-volume", Fault [VolumeMismatch];
     /// No volume is ever made for a claim that names one.
     ClaimNeverProvisioned = "claim-never-provisioned", Fine;
+    /// The claim's volume, or the one that it could have, is out of every node's
+    /// reach.
+    ClaimVolumeUnreachable = "claim-volume-unreachable", Fault [WaitForFirstConsumer, WaitForPodScheduled];
     /// Other claims may take the volume first, and then there is none.
     ClaimCompetes = "claim-competes", Risk;
     /// A volume is reserved for the claim, and cannot be used.

@@ -53,6 +53,8 @@ facts! {
         Scheduled: PodScheduled {
             /// Its node.
             node: String,
+            /// Whether it runs there, and so has its volumes.
+            is_running: bool,
         },
         /// See [`Code::PodBypassedScheduler`](super::Code::PodBypassedScheduler).
         BypassedScheduler: PodBypassedScheduler {
@@ -194,7 +196,16 @@ impl fmt::Display for PodFacts {
                     Names(gates)
                 )
             }
-            Is::Scheduled { node } => write!(f, "is on node {}", Name(node)),
+            Is::Scheduled { node, is_running } => {
+                write!(f, "is on node {}", Name(node))?;
+                match is_running {
+                    true => Ok(()),
+                    false => f.write_str(
+                        ", and does not run yet: whether its volumes are attached and mounted \
+                         was not looked at",
+                    ),
+                }
+            }
             Is::BypassedScheduler { node, claims } => write!(
                 f,
                 "was given node {} without the scheduler, for which claim {} still waits",
@@ -292,14 +303,15 @@ impl fmt::Display for PodFacts {
             Is::SomeNodesFit {
                 nodes,
                 fitting,
-                example,
                 reasons,
+                ..
             } => {
+                // The first that fits may be cordoned, and is not named.
                 write!(
                     f,
-                    "is not scheduled, though its volumes fit {fitting} of {}, such as {}",
+                    "is not scheduled, though its volumes fit {fitting} of {} (taints, cordons, \
+                     room and attach limits were not looked at)",
                     Count(*nodes, "node"),
-                    Name(example)
                 )?;
                 match reasons.is_empty() {
                     true => Ok(()),

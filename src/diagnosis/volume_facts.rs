@@ -207,6 +207,8 @@ facts! {
             nodes: usize,
             /// Why one of them cannot reach it, term by term.
             example: Vec<String>,
+            /// The node that has its data, where it is a node that is gone.
+            lost_node: Option<String>,
         },
         /// See [`Code::VolumeAffinityNodeName`](super::Code::VolumeAffinityNodeName).
         AffinityNodeName: VolumeAffinityNodeName {

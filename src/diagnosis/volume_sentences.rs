@@ -171,7 +171,18 @@ impl fmt::Display for VolumeFacts {
             Is::TerminatingStuck { holders } => {
                 write!(f, "is being deleted and never goes: {}", Parts(holders))
             }
-            Is::Unreachable { nodes, example } => {
+            Is::Unreachable {
+                nodes,
+                lost_node: Some(lost),
+                ..
+            } => write!(
+                f,
+                "can be reached from none of {}: its data is on node {}, which is not in the \
+                 cluster",
+                Count(*nodes, "node"),
+                Name(lost)
+            ),
+            Is::Unreachable { nodes, example, .. } => {
                 write!(f, "can be reached from none of {}", Count(*nodes, "node"))?;
                 match example.is_empty() {
                     true => f.write_str(": its node affinity has no terms"),

@@ -45,8 +45,8 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
     /// let obstacles = PodSearch::new(&claims, &snapshot, true).explain(&node);
     /// assert_eq!(
     ///     obstacles[0].to_string(),
-    ///     "none of the 0 volumes of its class fits claim shop/data, and class `fast` does not \
-    ///      allow the node: term 0: `zone in (a)` fails: the label is `b`",
+    ///     "claim shop/data finds no volume of its class, and class `fast` does not allow the \
+    ///      node: term 0: `zone in (a)` fails: the label is `b`",
     /// );
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

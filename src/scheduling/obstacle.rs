@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::UnfitReason;
 use crate::api::{ClaimKey, CsiStorageCapacity};
+use crate::quantity::{Format, Quantity};
 use crate::selector::{SelectorError, TermOutcome, Unmet};
 
 /// What stands in the way of a pod on a node, with the facts behind it: see
@@ -271,6 +272,11 @@ impl fmt::Display for Obstacle {
                 refusal,
             } => {
                 match candidates {
+                    Some(0) => write!(f, "claim {claim} finds no volume of its class, and ")?,
+                    Some(1) => write!(
+                        f,
+                        "the only volume of its class does not fit claim {claim}, and "
+                    )?,
                     Some(count) => write!(
                         f,
                         "none of the {count} volumes of its class fits claim {claim}, and "
@@ -301,7 +307,8 @@ impl fmt::Display for ProvisionRefusal {
             } => {
                 write!(
                     f,
-                    "driver `{driver}` has no room for {asked} bytes of class `{class}`"
+                    "driver `{driver}` has no room for {} of class `{class}`",
+                    Bytes(*asked)
                 )?;
                 for (index, report) in pools.iter().enumerate() {
                     let mark = if index == 0 { ": " } else { "; " };
@@ -324,7 +331,7 @@ impl fmt::Display for PoolOutcome {
         match self {
             PoolOutcome::Suitable => f.write_str("has room"),
             PoolOutcome::NoLimit => f.write_str("does not say how much room it has"),
-            PoolOutcome::TooSmall { limit } => write!(f, "has room for {limit} bytes"),
+            PoolOutcome::TooSmall { limit } => write!(f, "has room for {}", Bytes(*limit)),
             PoolOutcome::NoTopology => f.write_str("serves no node"),
             PoolOutcome::InvalidTopology(error) => {
                 write!(f, "serves no node, as its topology is invalid: {error}")
@@ -338,6 +345,15 @@ impl fmt::Display for PoolOutcome {
                 Ok(())
             }
         }
+    }
+}
+
+/// An amount with the unit that suits it.
+struct Bytes(i64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Quantity::from_i64(self.0, Format::BinarySi).fmt(f)
     }
 }
 

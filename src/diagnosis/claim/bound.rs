@@ -35,7 +35,8 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             volume_mode: volume.volume_mode().clone(),
         };
         let unclaimed = self.volume_unclaimed(&volume);
-        let findings = unclaimed.into_iter().chain(resize);
+        let unreachable = self.volume_unreachable(&volume, true);
+        let findings = unclaimed.into_iter().chain(unreachable).chain(resize);
         findings.chain([bound.into()]).collect()
     }
 

@@ -105,6 +105,15 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     /// once.
     fn with_delayed_notes(&self, mut findings: Vec<Finding>) -> Vec<Finding> {
         let notes = self.delayed_notes();
+        let is_root = |note: &Finding| {
+            matches!(
+                note.code(),
+                Code::ClaimTopologyUnsatisfied
+                    | Code::ClaimNoCapacityPool
+                    | Code::ClaimVolumeUnreachable
+            )
+        };
+        let (roots, notes): (Vec<_>, Vec<_>) = notes.into_iter().partition(is_root);
         let slipped = notes.iter().find_map(|note| match &note.facts {
             Facts::Claim(ClaimFacts::NoVolumeFits { nearest, .. }) => {
                 nearest.iter().find(|miss| miss.slip.is_some()).cloned()
@@ -119,6 +128,12 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             ) = &mut first.facts
         {
             *slip = slipped;
+        }
+        // Where pods cannot be scheduled, that is why.
+        let is_stuck = findings.first().map(Finding::code) == Some(Code::ClaimPodsUnschedulable);
+        match is_stuck {
+            true => findings.splice(0..0, roots).for_each(drop),
+            false => findings.extend(roots),
         }
         findings.extend(notes);
         findings
@@ -195,7 +210,10 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         if summary.fitting > 0 || self.scheduler_takes_more(&report) {
             let chosen = report.chosen();
             let ignored = chosen.and_then(|chosen| self.data_source_ignored(chosen));
-            return ignored.into_iter().collect();
+            let ignored = ignored.into_iter();
+            let dynamic = is_dynamic(&class);
+            let unreachable = (!dynamic).then(|| self.fitting_unreachable(&report));
+            return ignored.chain(unreachable.flatten()).collect();
         }
         let mut notes = Vec::new();
         if is_dynamic(&class) {

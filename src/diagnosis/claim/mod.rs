@@ -8,6 +8,7 @@ mod lost;
 mod provisioner;
 pub(super) use provisioner::Places;
 mod provisioning;
+mod reach;
 mod reservation;
 mod rivals;
 mod search;
@@ -91,10 +92,21 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 let later = Examination {
                     survey: self.survey,
                     claim: &after,
-                    looks_into_pods: self.looks_into_pods,
+                    // The pods see the claim without the class, and wait for that.
+                    looks_into_pods: false,
                 };
                 let mut findings = later.decided();
-                findings.push(self.default_class(after.class_name()));
+                let given = self.default_class(after.class_name());
+                let waits = findings.first().map(Finding::code);
+                match waits {
+                    // A pod that asks waits for the class first.
+                    Some(Code::ClaimWaitsForConsumer | Code::ClaimWaitsForPods)
+                        if !self.looks_into_pods =>
+                    {
+                        findings.insert(0, given);
+                    }
+                    _ => findings.push(given),
+                }
                 findings.extend(self.default_class_ambiguous());
                 findings
             }

@@ -63,6 +63,16 @@ impl fmt::Display for ClaimFacts {
                     ),
                 }
             }
+            Is::VolumeUnreachable {
+                volume,
+                is_bound,
+                text,
+            } => write!(
+                f,
+                "{} volume {}, which {text}",
+                if *is_bound { "is bound to" } else { "fits" },
+                Name(volume)
+            ),
             Is::Competes {
                 volume,
                 rivals,

@@ -1,5 +1,6 @@
 //! Why a pod is not scheduled, as far as volumes are the reason.
 
+mod obstacles;
 mod search;
 
 use search::searched;
@@ -107,7 +108,9 @@ fn on_node<V: DiagnosticView + ?Sized>(survey: &Survey<'_, V>, pod: &Pod) -> Fin
         return PodFacts::CannotStart { node, claims }.into();
     }
     if claims.delayed.is_empty() {
-        return PodFacts::Scheduled { node }.into();
+        let phase = pod.status.phase.as_ref();
+        let is_running = phase.is_some_and(|phase| phase.as_str() == "Running");
+        return PodFacts::Scheduled { node, is_running }.into();
     }
     let delayed = claims.delayed.iter();
     let facts = PodFacts::BypassedScheduler {

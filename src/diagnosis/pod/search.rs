@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::not_known;
+use super::obstacles::obstacles;
 use crate::api::{ClaimKey, Node, PersistentVolumeClaim, Pod, names};
 use crate::diagnosis::parts::Counted;
-use crate::diagnosis::words::NAMED;
 use crate::diagnosis::zone::ZoneLabels;
 use crate::diagnosis::{Finding, PodFacts, Survey};
 use crate::scheduling::{PodClaims, PodSearch, UnfitReason};
@@ -18,8 +18,6 @@ const NOT_WANTED: &str = "node(s) didn't match Pod's node affinity/selector";
 /// What the scheduler says of a node in another zone than a volume's labels
 /// say: its plugin `VolumeZone`.
 const OTHER_ZONE: &str = "node(s) had no available volume zone";
-/// Of so many unfit nodes the obstacles are told.
-const EXPLAINED: usize = 16;
 
 /// What each node says, folded into counts.
 pub(super) fn searched<V: DiagnosticView + ?Sized>(
@@ -109,7 +107,7 @@ pub(super) fn searched<V: DiagnosticView + ?Sized>(
     if is_volume_missing && !survey.known.volumes {
         return not_known("volumes", "");
     }
-    let mut obstacles = obstacles(&search, &unfit);
+    let mut obstacles = obstacles(survey, claims, &search, &unfit);
     if let Some(conflict) = elsewhere.first().and_then(|node| zones.conflict(node)) {
         obstacles.push(conflict);
     }
@@ -134,23 +132,6 @@ fn waits_for_volumes(claims: &PodClaims, fitting: &[&str]) -> Option<Finding> {
     let (node, _) = selected.first()?.clone();
     let claims = selected.into_iter().map(|(_, claim)| claim).collect();
     Some(PodFacts::WaitsForVolumes { node, claims }.into())
-}
-
-/// What stands in the way, each thing once.
-fn obstacles<V: DiagnosticView + ?Sized>(
-    search: &PodSearch<'_, V>,
-    unfit: &[&Node],
-) -> Vec<String> {
-    let mut obstacles = Vec::new();
-    for node in unfit.iter().take(EXPLAINED) {
-        for obstacle in search.explain(node) {
-            let text = format!("node `{}`: {obstacle}", node.name());
-            if !obstacles.contains(&text) && obstacles.len() < NAMED {
-                obstacles.push(text);
-            }
-        }
-    }
-    obstacles
 }
 
 /// What the pod itself asks of a node.

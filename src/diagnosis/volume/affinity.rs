@@ -28,6 +28,8 @@ const OLD_LABELS: [(&str, &str); 5] = [
     ),
 ];
 
+const HOST_LABEL: &str = "kubernetes.io/hostname";
+
 /// So many values are looked up for hints.
 const VALUES: usize = 100;
 
@@ -49,7 +51,16 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         let facts = VolumeFacts::Unreachable {
             nodes: nodes.len(),
             example: example.unwrap_or_default(),
+            lost_node: self.lost_node(required),
         };
+        if let VolumeFacts::Unreachable {
+            lost_node: Some(lost),
+            ..
+        } = &facts
+        {
+            let remedies = without_node(lost);
+            return vec![Finding::from(facts).with_all(remedies)];
+        }
         let mut keys: Vec<_> = asked(required).map(|(key, _)| key).collect();
         keys.dedup();
         let own = keys.iter().find(|key| !is_of_cluster(key));
@@ -64,6 +75,21 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         findings.extend(self.node_name(required));
         findings.extend(self.old_label(required));
         findings
+    }
+
+    /// The node that the volume's data is on, if it is gone: a volume that lies
+    /// on a node, and asks for one that there is not.
+    fn lost_node(&self, required: &NodeSelector) -> Option<String> {
+        if !matches!(self.volume.source(), Some("local" | "hostPath")) {
+            return None;
+        }
+        let nodes = &self.survey.nodes;
+        let mut hosts = asked(required).filter(|(key, _)| *key == HOST_LABEL);
+        let is_there =
+            |name: &str| nodes.get(name).is_some() || nodes.with_label(HOST_LABEL, name) > 0;
+        let (_, first) = hosts.next()?;
+        let are_gone = !is_there(first) && hosts.all(|(_, host)| !is_there(host));
+        are_gone.then(|| first.to_owned())
     }
 
     /// An affinity cannot be changed in general: the object is to be made anew, and its data
@@ -130,6 +156,22 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             Some(Finding::from(facts).with(remedy.patching(patch)))
         })
     }
+}
+
+/// What is left of a volume whose node is gone.
+fn without_node(node: &str) -> [Remedy; 2] {
+    [
+        Remedy::new(
+            format!("bring node `{node}` back under that name"),
+            "the volume works again, if the node's disk has been kept",
+        ),
+        Remedy::new(
+            "if the node does not come back, delete the claim and the volume's object, and restore \
+             the data from a copy",
+            "the data was on that node alone; an object with another affinity would pass an empty \
+             directory off as it",
+        ),
+    ]
 }
 
 /// The affinity with the new labels in place of the old ones: an update that API

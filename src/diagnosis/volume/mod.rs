@@ -52,6 +52,14 @@ pub(super) fn data_at_risk<V: DiagnosticView + ?Sized>(
     Examination { survey, volume }.data_at_risk()
 }
 
+/// That no node can reach a volume, the most telling reason last.
+pub(super) fn unreachable<V: DiagnosticView + ?Sized>(
+    survey: &Survey<'_, V>,
+    volume: &PersistentVolume,
+) -> Vec<Finding> {
+    Examination { survey, volume }.unreachable()
+}
+
 /// That a volume which a claim is about to take is another claim's, whose
 /// claimRef is gone.
 pub(super) fn unclaimed<V: DiagnosticView + ?Sized>(
