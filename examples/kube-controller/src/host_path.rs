@@ -22,7 +22,7 @@ use crate::provisioner::Provisioner;
 /// # Which paths it touches
 /// A path is followed to where it really is, and that must be under `/tmp` or
 /// the own folder, too; what is deleted or emptied must not be a link itself.
-/// The own folder must not be a link or somebody else's. Links inside of a
+/// The own folder must not be a link nor, under `/tmp`, somebody else's. Links inside of a
 /// volume are removed, never followed. Somebody who may rename folders under
 /// `/tmp` while one is deleted is not kept out: give no such rights away.
 ///
@@ -166,10 +166,11 @@ fn make(root: &Path, folder: &Path) -> io::Result<()> {
             root.display()
         )));
     }
-    // On Linux: who this process is.
-    if let Ok(own) = fs::metadata("/proc/self")
+    // Where everybody may make folders, somebody else may have made this one.
+    // On Linux, the file says who this process is.
+    if root.starts_with(HostPath::COMMON)
+        && let Ok(own) = fs::metadata("/proc/self")
         && found.uid() != own.uid()
-        && own.uid() != 0
     {
         let root = root.display();
         return Err(refusal(format!("{root} belongs to somebody else")));

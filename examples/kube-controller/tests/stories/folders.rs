@@ -2,14 +2,16 @@
 //! touch.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use kube_controller::host_path::HostPath;
 use kube_controller::permit::{Names, Permit};
 use kube_controller::provisioner::Provisioner as _;
 use kube_controller::term::Term;
 use pvbind::api::PersistentVolume;
+use pvbind::controller::ProvisionRequest;
 use serde_json::json;
 
 use crate::cluster::{Controller, HOST_PATH, claim, class, folder, settings, volume};
@@ -103,6 +105,33 @@ async fn nothing_more_is_deleted_once_the_lead_is_lost() {
     assert_eq!(recycled.unwrap_err(), "the lead is not held any more");
     assert!(plugin.delete(volume_at(&kept), permit).await.is_err());
     assert!(kept.join("file").exists());
+    fs::remove_dir_all(place).unwrap();
+}
+
+#[tokio::test]
+async fn nothing_is_made_in_a_root_that_is_a_link_or_somebody_elses() {
+    let place = place("roots");
+    symlink("/var/tmp", place.join("link")).unwrap();
+    fs::create_dir(place.join("theirs")).unwrap();
+    // Only root can give a folder away.
+    let is_theirs = chown(place.join("theirs"), Some(65534), None).is_ok();
+    let claim = claim("data", "5Gi", json!({}));
+    let class = class("local", HOST_PATH, "Immediate");
+    for (root, text) in [("link", "is a link"), ("theirs", "belongs to somebody")] {
+        let plugin = HostPath::new(place.join(root)).unwrap();
+        let request = ProvisionRequest {
+            plugin: HOST_PATH.to_owned(),
+            volume_name: "pvc-1".to_owned(),
+            claim: Arc::new(serde_json::from_value(claim.clone()).unwrap()),
+            class: Arc::new(serde_json::from_value(class.clone()).unwrap()),
+            node: None,
+        };
+        let made = plugin.provision(request, permit().0).await;
+        match made {
+            Err(error) => assert!(error.contains(text), "{error}"),
+            Ok(_) => assert!(root == "theirs" && !is_theirs),
+        }
+    }
     fs::remove_dir_all(place).unwrap();
 }
 
