@@ -267,6 +267,13 @@ fn what_cannot_be_converted_is_named_with_object_field_and_value() {
         error,
         "StorageClass `fast`: .apiVersion: `storage.k8s.io/v1beta1`, expected `storage.k8s.io/v1`"
     );
+    // However deep it stands in what this crate has no name for.
+    let error = error_of::<core::Node, Node>(json!({
+        "metadata": {"name": "a"}, "spec": {"podCIDRs": ["10.0.0.0/24", 7], "unschedulable": true}}));
+    assert_eq!(
+        error,
+        "Node `a`: .spec.podCIDRs[1]: invalid type: integer `7`, expected a string, in `7`"
+    );
     let error =
         error_of::<apps::StatefulSet, StatefulSet>(json!({"spec": {"replicas": 3000000000_u32}}));
     assert_eq!(
@@ -285,6 +292,20 @@ fn what_cannot_be_converted_is_named_with_object_field_and_value() {
 
 fn meta_quantity(text: &str) -> k8s_openapi::apimachinery::pkg::api::resource::Quantity {
     k8s_openapi::apimachinery::pkg::api::resource::Quantity(text.to_owned())
+}
+
+#[test]
+fn blanks_around_an_amount_do_not_count_as_they_do_not_in_json() {
+    let mut theirs = core::PersistentVolume::default();
+    let capacity = [("storage".to_owned(), meta_quantity(" 10Gi "))];
+    theirs.spec.get_or_insert_default().capacity = Some(capacity.into());
+    let by_json: PersistentVolume =
+        serde_json::from_value(serde_json::to_value(&theirs).unwrap()).unwrap();
+    assert_eq!(
+        PersistentVolume::try_from(&theirs).unwrap().storage(),
+        by_json.storage()
+    );
+    assert_eq!(by_json.storage().to_string(), "10Gi");
 }
 
 #[test]

@@ -25,7 +25,8 @@
 //!     let mut execution = Execution::new(plan);
 //!     while let Some(step) = execution.step() {
 //!         let result = match step {
-//!             // One request: PUT of `change.to`, or PATCH of `write.merge_patch()`.
+//!             // One request: PATCH with `write.merge_patch()`. Or PUT of `change.to`, if your
+//!             // types keep fields that they do not know.
 //!             Step::Write { write, .. } => client.send(write).await,
 //!             Step::Event(event) => {
 //!                 client.record(event).await;

@@ -1,6 +1,9 @@
 //! Volumes of a pod on nodes: what the scheduler decides for claims that wait
 //! for their first consumer.
 //!
+//! Only volumes are looked at: whether a node is cordoned, has taints or fails the
+//! pod's own selector and affinity is for the rest of the scheduler.
+//!
 //! In the order in which a scheduler asks:
 //!
 //! | question | function | upstream (Kubernetes 1.36, volume binding plug-in) |

@@ -47,6 +47,11 @@
 //! # assert!(snapshot.volume("c").is_some());
 //! ```
 //!
+//! An object that cannot be read or converted must not be left out: without it
+//! another looks as if its partner were gone, and a claim is declared lost. Keep
+//! the version that is held, and decide nothing about objects of that name, or
+//! nothing at all, until it can be read.
+//!
 //! Decide nothing before every kind was listed once: a volume whose claim is not
 //! known yet looks like one whose claim is gone. The answers to one's own writes
 //! are applied at once; what a watch still says of the time before is told apart

@@ -35,8 +35,12 @@
 //! changes, changes here too:
 //! - A quantity that goes to k8s-openapi takes its canonical text.
 //! - A time that goes to k8s-openapi is a point in time: how it was written
-//!   (offset, zeros of the fraction) is lost. One that comes from there keeps
-//!   its fraction of a second, which the detour through JSON would cut off.
+//!   (offset, zeros of the fraction) is lost. Of what comes from there, the times
+//!   of creation and deletion keep their fraction of a second; k8s-openapi cuts
+//!   it off wherever it writes JSON, and so in fields that this crate has no name
+//!   for.
+//! - Years before 0 in fields that this crate has no name for are refused on the
+//!   way there: k8s-openapi does not read what it writes of them.
 //! - Fields that k8s-openapi requires, such as the operator of a selector, are
 //!   empty there when absent here.
 //! - Fields that the chosen version of k8s-openapi does not have are **lost**

@@ -155,15 +155,56 @@ where
     let fields: Map<_, _> = fields
         .map(|(name, value)| (name.to_owned(), value.clone()))
         .collect();
-    Foreign::deserialize(Value::Object(fields)).map_err(|error| {
-        // Which of them is it?
-        let fault = unknown.iter().find_map(|(name, value)| {
-            let field = Map::from_iter([(name.to_owned(), value.clone())]);
-            let error = Foreign::deserialize(Value::Object(field)).err()?;
-            Some(Fault::of_value(value, &error).in_field(name))
+    let fields = Value::Object(fields);
+    Foreign::deserialize(&fields).map_err(|error| blame::<Foreign>(&fields, error))
+}
+
+/// Finds the innermost value that alone makes reading fail.
+///
+/// Each level of the value is read once more, piece by piece.
+fn blame<Foreign: DeserializeOwned>(value: &Value, error: serde_json::Error) -> Fault {
+    enum Step<'v> {
+        Field(&'v str),
+        Item(usize),
+    }
+    let mut path = Vec::new();
+    let (mut guilty, mut error) = (value, error);
+    loop {
+        let parts: Vec<_> = match guilty {
+            Value::Object(fields) => fields
+                .iter()
+                .map(|(name, part)| (Step::Field(name), part))
+                .collect(),
+            Value::Array(items) => items
+                .iter()
+                .enumerate()
+                .map(|(index, part)| (Step::Item(index), part))
+                .collect(),
+            _ => Vec::new(),
+        };
+        let found = parts.into_iter().find_map(|(step, part)| {
+            // The value with nothing in it but this part.
+            let alone = std::iter::once(&step).chain(path.iter().rev());
+            let alone = alone.fold(part.clone(), |inner, step| match step {
+                Step::Field(name) => Value::Object(Map::from_iter([((*name).to_owned(), inner)])),
+                Step::Item(_) => Value::Array(vec![inner]),
+            });
+            let error = Foreign::deserialize(&alone).err()?;
+            Some((step, part, error))
         });
-        fault.unwrap_or_else(|| Fault::new(error.to_string()))
-    })
+        let Some((step, part, found)) = found else {
+            break;
+        };
+        path.push(step);
+        (guilty, error) = (part, found);
+    }
+    let fault = Fault::of_value(guilty, &error);
+    path.into_iter()
+        .rev()
+        .fold(fault, |fault, step| match step {
+            Step::Field(name) => fault.in_field(name),
+            Step::Item(index) => fault.in_item(index),
+        })
 }
 
 /// Fails if an object says that it is of another kind or version than the

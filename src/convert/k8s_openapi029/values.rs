@@ -114,10 +114,15 @@ fn from_json<Foreign: DeserializeOwned>(value: &Value) -> Result<Foreign, Fault>
     Foreign::deserialize(value).map_err(|error| Fault::of_value(value, &error))
 }
 
+/// As from JSON, where blanks around an amount do not count.
+fn parse(foreign: &resource::Quantity) -> Result<Quantity, ParseError> {
+    Quantity::parse(foreign.0.trim())
+}
+
 impl Take<resource::Quantity> for Quantity {
     type Error = Fault;
     fn take(foreign: &resource::Quantity) -> Result<Self, Fault> {
-        Quantity::parse(&foreign.0).map_err(|error| Fault::new(error.to_string()))
+        parse(foreign).map_err(|error| Fault::new(error.to_string()))
     }
 }
 
@@ -130,14 +135,14 @@ impl Give<resource::Quantity> for Quantity {
 impl TryFrom<resource::Quantity> for Quantity {
     type Error = ParseError;
     fn try_from(foreign: resource::Quantity) -> Result<Self, ParseError> {
-        Quantity::parse(&foreign.0)
+        parse(&foreign)
     }
 }
 
 impl TryFrom<&resource::Quantity> for Quantity {
     type Error = ParseError;
     fn try_from(foreign: &resource::Quantity) -> Result<Self, ParseError> {
-        Quantity::parse(&foreign.0)
+        parse(foreign)
     }
 }
 
