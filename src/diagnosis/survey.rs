@@ -444,6 +444,7 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
                 offers.add_named(key);
             }
         }
+        offers.fitting.sort_unstable();
         offers.stopped.sort_by(|a, b| {
             let by_count = b.count.cmp(&a.count);
             by_count.then_with(|| a.rule.code.cmp(b.rule.code))

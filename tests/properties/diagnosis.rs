@@ -9,7 +9,7 @@ use pvbind::controller::{Config, InTreePlugin};
 use pvbind::diagnosis::{
     ClaimFacts, Code, Diagnosis, Facts, Known, Survey, TextStyle, VolumeFacts,
 };
-use pvbind::matching::{FindOptions, MatchReport};
+use pvbind::matching::{FindOptions, MatchReport, volume_satisfies_claim};
 use pvbind::scheduling::{PodClaims, find_pod_volumes};
 use pvbind::view::{ClusterView, Snapshot};
 use serde_json::{Value, json};
@@ -286,20 +286,32 @@ proptest! {
         for volume in free {
             let fits = |key: &pvbind::api::ClaimKey| {
                 let claim = snapshot.claim(&key.namespace, &key.name).unwrap();
+                if !claim.volume_name().is_empty() {
+                    return volume_satisfies_claim(volume, &claim, true).is_ok();
+                }
                 let report = MatchReport::new(&claim, [&**volume], &FindOptions::default());
                 report.chosen().is_some()
             };
             let diagnosis = survey.volume(volume);
             let wanted: Vec<_> = diagnosis.findings().iter().filter_map(|finding| match &finding.facts {
                 Facts::Volume(VolumeFacts::Wanted { claims, count, .. }) => Some((claims.clone(), *count)),
+                Facts::Volume(VolumeFacts::Unclaimed { rivals, count, .. }) => Some((rivals.clone(), *count)),
                 _ => None,
             }).collect();
+            let is_unclaimed = diagnosis.finding(Code::VolumeUnclaimed).is_some();
             let pending = snapshot.claims().filter(|claim| {
-                !claim.is_bind_completed() && claim.volume_name().is_empty()
-                    && !claim.metadata.has_annotation("volume.kubernetes.io/selected-node")
+                let is_unnamed = claim.volume_name().is_empty()
+                    && !claim.metadata.has_annotation("volume.kubernetes.io/selected-node");
+                !claim.is_bind_completed() && (is_unnamed || claim.volume_name() == volume.name())
             });
             let pending: Vec<_> = pending.collect();
-            let of_class = pending.iter().filter(|claim| claim.class_name() == volume.class_name());
+            let of_class = pending.iter().filter(|claim| {
+                claim.class_name() == volume.class_name() && claim.volume_name().is_empty()
+            });
+            let is_named = |key: &pvbind::api::ClaimKey| {
+                let claim = snapshot.claim(&key.namespace, &key.name);
+                !claim.unwrap().volume_name().is_empty()
+            };
             let keys = pending.iter().map(|claim| pvbind::api::ClaimKey::of(claim));
             let fitting: Vec<_> = keys.filter(fits).collect();
             let stops = diagnosis.findings().iter().find_map(|finding| match &finding.facts {
@@ -310,7 +322,8 @@ proptest! {
             });
             let stops = stops.unwrap_or_default();
             let stopped: usize = stops.iter().map(|stop| stop.count).sum();
-            prop_assert_eq!(stopped + fitting.len(), of_class.count());
+            let unnamed = fitting.iter().filter(|key| !is_named(key)).count();
+            prop_assert!(is_unclaimed || stopped + unnamed == of_class.count());
             for stop in &stops {
                 prop_assert!(!stop.claims.is_empty() && stop.claims.len() <= stop.count);
                 prop_assert!(!stop.claims.iter().any(fits), "{:?}", stop);
