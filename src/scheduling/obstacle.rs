@@ -129,7 +129,7 @@ pub enum ProvisionRefusal {
 /// let pool: CsiStorageCapacity =
 ///     serde_json::from_str(r#"{"metadata": {"namespace": "csi", "name": "zone-a"}}"#)?;
 /// let report = PoolReport { pool: Arc::new(pool), outcome: PoolOutcome::TooSmall { limit: 1024 } };
-/// assert_eq!(report.to_string(), "pool csi/zone-a has room for 1024 bytes");
+/// assert_eq!(report.to_string(), "pool csi/zone-a has room for 1Ki");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
