@@ -345,6 +345,8 @@ facts! {
         },
         /// See [`Code::ClaimNamesTakenVolume`](super::Code::ClaimNamesTakenVolume).
         NamesTakenVolume: ClaimNamesTakenVolume {
+            /// The volume's phase, "" if it has none.
+            phase: String,
             /// The volume.
             volume: String,
             /// The claim that it is bound to or reserved for.
@@ -407,6 +409,15 @@ facts! {
             earlier_uid: String,
             /// The uid of this claim.
             uid: String,
+        },
+        /// See [`Code::ClaimEarlierVolume`](super::Code::ClaimEarlierVolume).
+        EarlierVolume: ClaimEarlierVolume {
+            /// The volume.
+            volume: String,
+            /// Its phase, "" if it has none.
+            phase: String,
+            /// The uid of the earlier claim.
+            earlier_uid: String,
         },
         /// See [`Code::ClaimLostVolumeName`](super::Code::ClaimLostVolumeName).
         LostVolumeName: ClaimLostVolumeName {

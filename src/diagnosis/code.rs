@@ -204,6 +204,9 @@ codes! {
     ClaimReservationIncomplete = "claim-reservation-incomplete", Fault [FailedBinding, ProvisioningFailed];
     /// A volume still belongs to an earlier claim of the same name.
     ClaimReleasedByEarlier = "claim-released-by-earlier", Fault [FailedBinding, ProvisioningFailed];
+    /// A volume of an earlier claim of the same name has its data, and this one
+    /// gets another.
+    ClaimEarlierVolume = "claim-earlier-volume", Risk;
     /// The claim was bound, and no longer says to what.
     ClaimLostVolumeName = "claim-lost-volume-name", Fault [ClaimLost];
     /// The claim was bound, and its volume is gone.
@@ -266,6 +269,8 @@ codes! {
     VolumeTerminating = "volume-terminating", Waiting;
     /// The volume is being deleted, and nobody will remove a finalizer.
     VolumeTerminatingStuck = "volume-terminating-stuck", Fault;
+    /// The volume was deleted while a claim has it.
+    VolumeGoing = "volume-going", Risk;
     /// No node can reach the volume.
     VolumeUnreachable = "volume-unreachable", Fault;
     /// The node affinity asks for a node's name where the host label differs.

@@ -201,6 +201,15 @@ facts! {
             /// Who holds each finalizer.
             holders: Vec<Holder>,
         },
+        /// See [`Code::VolumeGoing`](super::Code::VolumeGoing).
+        Going: VolumeGoing {
+            /// The volume, which may be a note to a claim.
+            volume: String,
+            /// The claim.
+            claim: ClaimKey,
+            /// Whether a finalizer keeps it as long as the claim is there.
+            is_protected: bool,
+        },
         /// See [`Code::VolumeUnreachable`](super::Code::VolumeUnreachable).
         Unreachable: VolumeUnreachable {
             /// How many nodes were looked at.

@@ -171,6 +171,20 @@ impl fmt::Display for VolumeFacts {
             Is::TerminatingStuck { holders } => {
                 write!(f, "is being deleted and never goes: {}", Parts(holders))
             }
+            Is::Going {
+                volume,
+                claim,
+                is_protected,
+            } => write!(
+                f,
+                "volume {} was deleted while claim {} has it: {}",
+                Name(volume),
+                Name(&named(claim)),
+                match is_protected {
+                    true => "it goes as soon as the claim does",
+                    false => "nothing keeps it until then, and the claim is Lost when it goes",
+                }
+            ),
             Is::Unreachable {
                 nodes,
                 lost_node: Some(lost),

@@ -151,7 +151,7 @@ impl fmt::Display for Refusal<'_> {
             Refusal::ClaimedByOther { by, .. } if by.uid().is_empty() => {
                 write!(f, "is reserved for {}", by.key())
             }
-            Refusal::ClaimedByOther { by, .. } => write!(f, "is bound to {}", by.key()),
+            Refusal::ClaimedByOther { by, .. } => write!(f, "belongs to {}", by.key()),
             Refusal::TooSmall { has, asked } => {
                 write!(f, "is too small: has {has}, asked {asked}")
             }

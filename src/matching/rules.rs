@@ -56,7 +56,7 @@ pub fn check_not_excluded<'a>(
 /// };
 /// assert!(check_claim_ref(&volume, &claim("data", "u-1")).is_ok());
 /// let other = claim("other", "u-3");
-/// assert_eq!(check_claim_ref(&volume, &other).unwrap_err().to_string(), "is bound to shop/data");
+/// assert_eq!(check_claim_ref(&volume, &other).unwrap_err().to_string(), "belongs to shop/data");
 /// // The claim was deleted and made again under its name.
 /// let again = claim("data", "u-2");
 /// assert_eq!(

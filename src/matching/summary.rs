@@ -253,15 +253,16 @@ impl fmt::Display for RefusedCount<'_> {
                 ..
             } => self.fmt_earlier_claim(f),
             Refusal::ClaimedByOther { by, .. } => {
-                let how = if by.uid().is_empty() {
-                    "reserved for"
-                } else {
-                    "bound to"
+                let how = match (by.uid().is_empty(), one) {
+                    (true, true) => "is reserved for",
+                    (true, false) => "are reserved for",
+                    (false, true) => "belongs to",
+                    (false, false) => "belong to",
                 };
                 if one {
-                    write!(f, "1 is {how} {}", by.key())
+                    write!(f, "1 {how} {}", by.key())
                 } else {
-                    write!(f, "{count} are {how} other claims")
+                    write!(f, "{count} {how} other claims")
                 }
             }
             Refusal::BeingDeleted { .. } => write!(f, "{count} {is} being deleted"),

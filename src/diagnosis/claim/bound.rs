@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::Examination;
 use crate::api::{PersistentVolume, names};
-use crate::diagnosis::{ClaimFacts, Finding, Kind, ObjectName, Patch, Remedy};
+use crate::diagnosis::{ClaimFacts, Finding, Kind, ObjectName, Patch, Remedy, volume};
 use crate::matching::{Bucket, SearchOptions};
 use crate::quantity::Quantity;
 use crate::view::{DiagnosticView, Held};
@@ -37,7 +37,8 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         let unclaimed = self.volume_unclaimed(&volume);
         let unreachable = self.volume_unreachable(&volume, true);
         let findings = unclaimed.into_iter().chain(unreachable).chain(resize);
-        findings.chain([bound.into()]).collect()
+        let going = volume::going(self.survey, &volume);
+        findings.chain([bound.into()]).chain(going).collect()
     }
 
     fn resize_pending(&self, volume: &PersistentVolume, granted: &Quantity) -> Finding {

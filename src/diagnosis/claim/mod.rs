@@ -45,6 +45,7 @@ pub(super) fn diagnose<V: DiagnosticView + ?Sized>(
     }
     findings.extend(examination.access_mode_unknown());
     findings.extend(decided);
+    findings.extend(examination.earlier(&findings));
     findings.extend(examination.notes());
     survey.diagnosis(
         ObjectName::of(Kind::Claim, &claim.metadata),

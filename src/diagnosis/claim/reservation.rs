@@ -5,7 +5,8 @@ use serde_json::json;
 use super::Examination;
 use crate::api::{ClaimKey, PersistentVolume};
 use crate::diagnosis::parts::Rule;
-use crate::diagnosis::{ClaimFacts, Finding, Kind, ObjectName, Patch, Remedy, volume};
+use crate::diagnosis::words::NAMED;
+use crate::diagnosis::{ClaimFacts, Facts, Finding, Kind, ObjectName, Patch, Remedy, volume};
 use crate::matching::{Bucket, MatchReport, Refusal};
 use crate::view::DiagnosticView;
 
@@ -62,32 +63,66 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             earlier_uid: uid.unwrap_or_default().to_owned(),
             uid: self.claim.metadata.uid().to_owned(),
         };
-        let name = volume.name();
-        let remedy = |sentence: &str, consequence: &str, reference: serde_json::Value| {
-            let patch = json!({"spec": {"claimRef": reference}});
-            let (first, patch) = volume::rescued(risk.as_ref(), patch);
-            let patch = Patch::of(
-                ObjectName::of(Kind::Volume, &volume.metadata),
-                &volume.metadata,
-                patch,
-            );
-            Remedy::new(format!("{first}{sentence}"), consequence).patching(patch)
-        };
-        let finding = Finding::from(facts)
-            .with(remedy(
-                &format!(
-                    "clear only the uid of the claimRef of `{name}`, which reserves it for this \
-                     claim"
-                ),
-                "this claim gets the data of the earlier one",
-                json!({"uid": null, "resourceVersion": null}),
-            ))
-            .with(remedy(
-                &format!("clear the whole claimRef of `{name}`"),
+        let whole = reference_patch(
+            volume,
+            risk.as_ref(),
+            json!(null),
+            (
+                format!("clear the whole claimRef of `{}`", volume.name()),
                 "whichever claim fits first takes it, and gets the data of the earlier one",
-                json!(null),
-            ));
+            ),
+        );
+        let finding = Finding::from(facts)
+            .with(uid_only(volume, risk.as_ref()))
+            .with(whole);
         std::iter::once(finding).chain(risk).collect()
+    }
+
+    /// Volumes of earlier claims of this name, where nothing else is said of
+    /// them: another volume is taken, or made empty, while one of them has the
+    /// data.
+    pub(super) fn earlier(&self, told: &[Finding]) -> Vec<Finding> {
+        let metadata = &self.claim.metadata;
+        let census = &self.survey.census;
+        let volumes = census.claimed_by(metadata.namespace(), metadata.name());
+        let is_told = |volume: &PersistentVolume| {
+            let names = told.iter().filter_map(|finding| match &finding.facts {
+                Facts::Claim(
+                    ClaimFacts::ReleasedByEarlier { volume, .. }
+                    | ClaimFacts::NamesTakenVolume { volume, .. }
+                    | ClaimFacts::Misbound { volume, .. },
+                ) => Some(volume.as_str()),
+                _ => None,
+            });
+            names.into_iter().any(|name| name == volume.name())
+        };
+        let is_earlier = |volume: &PersistentVolume| {
+            let uid = volume.claim_ref().map(|reference| reference.uid());
+            uid.is_some_and(|uid| !uid.is_empty() && uid != metadata.uid())
+        };
+        let left = volumes.iter().filter(|volume| {
+            is_earlier(volume) && !volume.metadata.is_being_deleted() && !is_told(volume)
+        });
+        let findings = left.take(NAMED).flat_map(|volume| {
+            let risk = volume::data_at_risk(self.survey, volume);
+            let is_open = !self.claim.is_bind_completed() && !metadata.is_being_deleted();
+            let left = is_open.then(|| self.earlier_volume(volume, risk.as_ref()));
+            left.into_iter().chain(risk)
+        });
+        findings.collect()
+    }
+
+    fn earlier_volume(&self, volume: &PersistentVolume, risk: Option<&Finding>) -> Finding {
+        let reference = volume.claim_ref();
+        let phase = volume.status.phase.as_ref();
+        let facts = ClaimFacts::EarlierVolume {
+            volume: volume.name().to_owned(),
+            phase: phase.map(|phase| phase.to_string()).unwrap_or_default(),
+            earlier_uid: reference
+                .map(|reference| reference.uid().to_owned())
+                .unwrap_or_default(),
+        };
+        Finding::from(facts).with(uid_only(volume, risk))
     }
 
     /// Volumes whose claimRef lacks a part, and was surely meant for this claim.
@@ -104,6 +139,29 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         });
         findings.collect()
     }
+}
+
+/// Reserving a volume of an earlier claim for that of its name.
+fn uid_only(volume: &PersistentVolume, risk: Option<&Finding>) -> Remedy {
+    let sentence = format!(
+        "clear only the uid of the claimRef of `{}`, which reserves it for this claim",
+        volume.name()
+    );
+    let consequence = "this claim gets the data of the earlier one";
+    let reference = json!({"uid": null, "resourceVersion": null});
+    reference_patch(volume, risk, reference, (sentence, consequence))
+}
+
+fn reference_patch(
+    volume: &PersistentVolume,
+    risk: Option<&Finding>,
+    reference: serde_json::Value,
+    (sentence, consequence): (String, &str),
+) -> Remedy {
+    let (first, patch) = volume::rescued(risk, json!({"spec": {"claimRef": reference}}));
+    let metadata = &volume.metadata;
+    let patch = Patch::of(ObjectName::of(Kind::Volume, metadata), metadata, patch);
+    Remedy::new(format!("{first}{sentence}"), consequence).patching(patch)
 }
 
 /// The volumes whose claimRef lacks namespace or name, and was surely meant for

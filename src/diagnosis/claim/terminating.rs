@@ -22,18 +22,32 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             Some(held) => format!(", and its volume is {}", volume::reclaim(self.survey, held)),
             None => String::new(),
         };
+        let risk = volume
+            .as_ref()
+            .and_then(|held| volume::data_at_risk(self.survey, held));
+        let first = match (&volume, &risk) {
+            (Some(held), Some(_)) => format!(
+                "set the policy of volume `{}` to Retain, then ",
+                held.name()
+            ),
+            _ => String::new(),
+        };
         let pods = holders.iter().flat_map(|holder| &holder.pods);
-        let remedies: Vec<_> = pods
-            .take(crate::diagnosis::words::NAMED)
-            .map(|pod| {
-                Remedy::new(
-                    format!("delete pod `{pod}`"),
-                    format!("the claim goes with its last pod{then}"),
-                )
-            })
-            .collect();
+        let pods: Vec<_> = pods.take(crate::diagnosis::words::NAMED).collect();
+        let safe = pods.iter().filter(|_| risk.is_some()).map(|pod| {
+            Remedy::new(
+                format!("{first}delete pod `{pod}`"),
+                "the claim goes with its last pod, and its volume is kept, with its data",
+            )
+        });
+        let plain = pods.iter().map(|pod| {
+            Remedy::new(
+                format!("delete pod `{pod}`"),
+                format!("the claim goes with its last pod{then}"),
+            )
+        });
+        let remedies: Vec<_> = safe.chain(plain).collect();
         let finding = Finding::from(ClaimFacts::Terminating { holders }).with_all(remedies);
-        let risk = volume.and_then(|held| volume::data_at_risk(self.survey, &held));
         std::iter::once(finding).chain(risk).collect()
     }
 

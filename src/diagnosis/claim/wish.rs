@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::Examination;
-use crate::api::{ClaimKey, PersistentVolume};
+use crate::api::{ClaimKey, PersistentVolume, VolumePhase};
 use crate::diagnosis::parts::Rule;
-use crate::diagnosis::{ClaimFacts, Finding, Kind, ObjectName, Patch, Remedy};
+use crate::diagnosis::{ClaimFacts, Finding, Kind, ObjectName, Patch, Remedy, volume};
 use crate::matching::{
     Refusal, check_access_modes, check_attributes_class, check_class, check_not_being_deleted,
     check_volume_mode, volume_satisfies_claim,
@@ -41,10 +41,23 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             owner_uid: reference.uid().to_owned(),
             is_earlier: ClaimKey::referred(reference) == ClaimKey::of(self.claim),
             was_chosen,
+            phase: volume
+                .status
+                .phase
+                .as_ref()
+                .map(ToString::to_string)
+                .unwrap_or_default(),
         };
         let mut finding = Finding::from(facts).with(again("naming another volume, or none"));
+        let is_over = [VolumePhase::Released, VolumePhase::Failed];
+        let is_over = is_over
+            .iter()
+            .any(|phase| volume.status.phase.as_ref() == Some(phase));
+        let is_own = ClaimKey::referred(reference) == ClaimKey::of(self.claim);
         if reference.uid().is_empty() {
             finding = finding.with(self.hand_over(&volume, reference.key()));
+        } else if is_over && !is_own {
+            finding = finding.with(self.take_over(&volume, reference.key()));
         }
         let mut findings = Vec::new();
         if ClaimKey::referred(reference) == ClaimKey::of(self.claim) {
@@ -69,6 +82,24 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         let remedy = Remedy::new(
             format!("reserve volume `{}` for this claim instead", volume.name()),
             format!("claim {from} no longer gets it"),
+        );
+        remedy.patching(patch)
+    }
+
+    /// A volume that was released can be given to this claim, with what is in it.
+    fn take_over(&self, released: &PersistentVolume, from: String) -> Remedy {
+        let risk = volume::data_at_risk(self.survey, released);
+        let key = ClaimKey::of(self.claim);
+        let reference = json!({"namespace": key.namespace, "name": key.name, "uid": null,
+            "resourceVersion": null});
+        let (first, patch) =
+            volume::rescued(risk.as_ref(), json!({"spec": {"claimRef": reference}}));
+        let metadata = &released.metadata;
+        let patch = Patch::of(ObjectName::of(Kind::Volume, metadata), metadata, patch);
+        let name = released.name();
+        let remedy = Remedy::new(
+            format!("{first}reserve volume `{name}` for this claim instead"),
+            format!("this claim gets the data of claim {from}"),
         );
         remedy.patching(patch)
     }

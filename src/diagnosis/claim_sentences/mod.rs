@@ -180,15 +180,17 @@ impl fmt::Display for ClaimFacts {
                 owner,
                 owner_uid,
                 was_chosen,
+                phase,
                 ..
             } => write!(
                 f,
-                "names volume {}, which is {} {}{}",
+                "names volume {}, which {} {}{}",
                 Name(volume),
-                if owner_uid.is_empty() {
-                    "reserved for"
-                } else {
-                    "bound to"
+                match phase.as_str() {
+                    _ if owner_uid.is_empty() => "is reserved for",
+                    "Released" | "Failed" => "was released by",
+                    "Available" => "belongs to",
+                    _ => "is bound to",
                 },
                 Name(&owner.to_string()),
                 if *was_chosen {
@@ -249,6 +251,18 @@ impl fmt::Display for ClaimFacts {
                 Cut(phase),
                 Name(earlier_uid),
                 Name(uid)
+            ),
+            Is::EarlierVolume {
+                volume,
+                phase,
+                earlier_uid,
+            } => write!(
+                f,
+                "is to get another volume, while {} ({}) has the data of an earlier claim of this \
+                 name, of uid {}",
+                Name(volume),
+                Cut(phase),
+                Name(earlier_uid)
             ),
             Is::LostVolumeName { volumes } => {
                 f.write_str("is lost: it was bound, and no longer names its volume")?;

@@ -7,7 +7,9 @@ use search::searched;
 
 use super::claim::other_scheduler;
 use super::pod_facts::ClaimStanding;
-use super::{Code, Diagnosis, Finding, Kind, ObjectName, PodFacts, Remedy, Severity, Survey};
+use super::{
+    Code, Diagnosis, Finding, Kind, ObjectName, PodFacts, Remedy, Severity, Survey, volume,
+};
 use crate::api::{ClaimKey, PersistentVolumeClaim, Pod};
 use crate::scheduling::{
     ClaimNotReady, PodClaims, PreFilterRefusal, Sharing, SplitError, check_access,
@@ -35,8 +37,27 @@ pub(super) fn diagnose<V: DiagnosticView + ?Sized>(survey: &Survey<'_, V>, pod: 
         let scheduler = scheduler.to_owned();
         notes.push(PodFacts::OtherScheduler { scheduler }.into());
     }
+    if !pod.is_finished() {
+        notes.extend(data_at_risk(survey, pod));
+    }
     notes.retain(|note| *note != main);
     Diagnosis::new(object, main, notes)
+}
+
+/// The data of the pod's claims that are being deleted: it goes when the pod
+/// does.
+fn data_at_risk<V: DiagnosticView + ?Sized>(survey: &Survey<'_, V>, pod: &Pod) -> Vec<Finding> {
+    let namespace = pod.metadata.namespace();
+    let claims = pod.claims().take(TOLD);
+    let risks = claims.filter_map(|claim| {
+        let claim = survey.view.claim(namespace, &claim.claim)?;
+        let volume = survey.view.volume(claim.volume_name())?;
+        let is_going = claim.metadata.is_being_deleted() && volume.is_bound_to(&claim);
+        is_going
+            .then(|| volume::data_at_risk(survey, &volume))
+            .flatten()
+    });
+    risks.collect()
 }
 
 /// The main finding alone.

@@ -25,7 +25,11 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             Some(reference) if reference.uid().is_empty() => self.reserved(reference),
             Some(reference) => {
                 let finding = self.claimed(reference);
-                let is_going = finding.code() == Code::VolumeClaimGone;
+                let is_going = match finding.code() {
+                    Code::VolumeClaimGone | Code::VolumeReclaiming => true,
+                    Code::VolumeBound => self.is_claim_going(reference),
+                    _ => false,
+                };
                 let risk = is_going.then(|| self.data_at_risk()).flatten();
                 std::iter::once(finding).chain(risk).collect()
             }
@@ -242,17 +246,17 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 Finding::from(facts)
                     .with(
                         Remedy::new(
-                            "clear the claimRef",
-                            "whichever claim fits first takes the volume, and gets its data",
-                        )
-                        .patching(clear),
-                    )
-                    .with(
-                        Remedy::new(
                             format!("clear only the uid of the claimRef, which reserves the volume for claim {}", Name(&key.to_string())),
                             "the next claim of this name gets the data of the earlier one",
                         )
                         .patching(self.patch(reserve)),
+                    )
+                    .with(
+                        Remedy::new(
+                            "clear the claimRef",
+                            "whichever claim fits first takes the volume, and gets its data",
+                        )
+                        .patching(clear),
                     )
                     .with(Remedy::new(
                         "delete the volume's object",
@@ -262,7 +266,12 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             Reclaim::Fails(message) => {
                 Finding::from(VolumeFacts::ReclaimFails { message }).with(self.retain())
             }
-            then => Finding::from(VolumeFacts::Reclaiming { then }).with(self.retain()),
+            then => {
+                let is_left = matches!(then, Reclaim::LeftExternally(_));
+                let is_kept_anyway = is_left && self.volume.metadata.is_being_deleted();
+                let finding = Finding::from(VolumeFacts::Reclaiming { then });
+                finding.with_all((!is_kept_anyway).then(|| self.retain()))
+            }
         }
     }
 
@@ -307,11 +316,30 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     /// Keeping what is about to be reclaimed.
     fn retain(&self) -> Remedy {
         let patch = json!({"spec": {"persistentVolumeReclaimPolicy": "Retain"}});
-        let remedy = Remedy::new(
-            "set the policy to Retain to keep the data",
-            "the volume is kept until somebody clears its claimRef or deletes it",
-        );
+        let remedy = match self.volume.metadata.is_being_deleted() {
+            false => Remedy::new(
+                "set the policy to Retain to keep the data",
+                "the volume is kept until somebody clears its claimRef or deletes it",
+            ),
+            true => Remedy::new(
+                "set the policy to Retain, so that the data stays in the backend",
+                format!(
+                    "the volume's object goes all the same, as it was deleted, and nothing in the \
+                     cluster knows of the data then{}",
+                    self.whereabouts()
+                ),
+            ),
+        };
         remedy.patching(self.patch(patch))
+    }
+
+    /// Whether the volume's claim is being deleted.
+    fn is_claim_going(&self, reference: &ObjectReference) -> bool {
+        let claim = self
+            .survey
+            .view
+            .claim(reference.namespace(), reference.name());
+        claim.is_some_and(|claim| claim.metadata.is_being_deleted())
     }
 
     /// Evidence that the volume's claim is gone.

@@ -1,6 +1,7 @@
 //! Why a volume is as it is.
 
 mod affinity;
+mod going;
 mod held;
 mod reclaim;
 mod terminating;
@@ -25,6 +26,7 @@ pub(super) fn diagnose<V: DiagnosticView + ?Sized>(
     findings.extend(examination.access_mode_unknown());
     findings.extend(examination.unreachable());
     findings.extend(examination.held());
+    findings.extend(examination.going());
     findings.extend(examination.zone_elsewhere());
     findings.extend(examination.at_release());
     findings.extend(examination.recycle_deprecated());
@@ -58,6 +60,14 @@ pub(super) fn unreachable<V: DiagnosticView + ?Sized>(
     volume: &PersistentVolume,
 ) -> Vec<Finding> {
     Examination { survey, volume }.unreachable()
+}
+
+/// That a volume was deleted while a claim has it.
+pub(super) fn going<V: DiagnosticView + ?Sized>(
+    survey: &Survey<'_, V>,
+    volume: &PersistentVolume,
+) -> Option<Finding> {
+    Examination { survey, volume }.going()
 }
 
 /// That a volume which a claim is about to take is another claim's, whose

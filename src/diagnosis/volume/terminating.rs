@@ -38,7 +38,9 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         };
         let holders: Vec<_> = finalizers().map(holder).collect();
         if !holders.iter().any(|holder| holder.nobody) {
-            return Some(VolumeFacts::Terminating { holders }.into());
+            let finding = Finding::from(VolumeFacts::Terminating { holders });
+            let stays = matches!(self.reclaim(), Reclaim::Kept | Reclaim::LeftExternally(_));
+            return Some(finding.with_all(stays.then(|| self.note_down())));
         }
         let kept: Vec<_> = holders.iter().filter(|holder| !holder.nobody).collect();
         let kept: Vec<_> = kept
