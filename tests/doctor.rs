@@ -15,6 +15,8 @@ mod document;
 mod events;
 #[path = "../examples/pvbind/input.rs"]
 mod input;
+#[path = "../examples/pvbind/keys.rs"]
+mod keys;
 #[path = "../examples/pvbind/screens.rs"]
 mod screens;
 #[path = "../examples/pvbind/search.rs"]
@@ -242,6 +244,211 @@ fn what_was_said_of_another_claim_by_the_controller_or_before_a_success_is_not_h
             "ProvisioningFailed: quota exceeded",
             "ProvisioningFailed: no route to host"
         ]
+    );
+}
+
+#[test]
+fn a_list_of_one_kind_is_read_from_yaml_as_from_json() {
+    let yaml = "
+apiVersion: v1
+kind: PersistentVolumeClaimList
+items:
+- metadata: {namespace: shop, name: data}
+---
+apiVersion: v1
+kind: List
+items:
+- apiVersion: storage.k8s.io/v1
+  kind: StorageClassList
+  items: [{metadata: {name: fast}}]
+";
+    let json = r#"
+        {"apiVersion": "v1", "kind": "PersistentVolumeClaimList", "items": [
+            {"metadata": {"namespace": "shop", "name": "data"}}]}
+        {"apiVersion": "v1", "kind": "List", "items": [
+            {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClassList", "items": [
+                {"metadata": {"name": "fast"}}]}]}"#;
+    let read = input::read_yaml(yaml).unwrap();
+    assert_eq!(read, input::read_json(json).unwrap());
+    let kinds: Vec<_> = read.iter().map(|object| object.kind().unwrap()).collect();
+    assert_eq!(kinds, ["PersistentVolumeClaim", "StorageClass"]);
+    let wrong = "kind: PersistentVolumeList\nitems: [{metadata: {name: a}}, {metadata: {name: 7}}]";
+    assert_eq!(
+        input::read_yaml(wrong).unwrap_err(),
+        "document 1, item 2: PersistentVolume `7`: .metadata.name: invalid type: integer `7`, \
+         expected a string (quote it)"
+    );
+}
+
+#[test]
+fn errors_say_what_to_do_and_nothing_of_the_reader() {
+    for (yaml, message) in [
+        (
+            "kind: Pod\nkind: Node",
+            "line 2, column 1: not YAML: key `kind` stands twice in one mapping",
+        ),
+        (
+            "kind: Pod\nspec: {size: {{ .Values.size }}}",
+            "line 2, column 15: not YAML: expected string scalar (it looks like a template, \
+             which must be rendered first: `helm template`)",
+        ),
+        (
+            "# nothing\n---\nnull",
+            "holds nothing, or nothing but comments",
+        ),
+        ("hello", "document 1: not a Kubernetes object: `\"hello\"`"),
+    ] {
+        assert_eq!(input::read_yaml(yaml).unwrap_err(), message);
+    }
+    let mut bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned();
+    for level in 1..9 {
+        let aliases = vec![format!("*a{}", level - 1); 10].join(",");
+        bomb += &format!("a{level}: &a{level} [{aliases}]\n");
+    }
+    let error = input::read_yaml(&bomb).unwrap_err();
+    assert!(
+        error.ends_with("its aliases make far more of it than is written"),
+        "{error}"
+    );
+    let twice = "{\"kind\": \"Pod\"}\n{\"metadata\": {\"name\": \"a\", \"name\": \"b\"}}";
+    assert_eq!(
+        input::read_json(twice).unwrap_err(),
+        "line 2, column 39: key `name` stands twice in one object"
+    );
+    // Of two objects each may have it.
+    assert!(input::read_json("{\"a\": [{\"b\": 1}, {\"b\": 2.5}], \"b\": null}").is_ok());
+}
+
+#[test]
+fn an_input_without_an_object_that_is_understood_is_no_cluster_without_faults() {
+    let understood = |json: &str, is_complete| {
+        let mut cluster = Cluster::default();
+        for object in input::read_json(json).unwrap() {
+            cluster.add(object).unwrap();
+        }
+        cluster.must_hold_something(is_complete)
+    };
+    let empty = r#"{"kind": "List", "items": []}"#;
+    assert!(
+        understood(empty, false)
+            .unwrap_err()
+            .contains("add --complete")
+    );
+    assert_eq!(understood(empty, true), Ok(()));
+    assert_eq!(
+        understood(r#"{"kind": "Node", "metadata": {"name": "a"}}"#, false),
+        Ok(())
+    );
+    for (object, skipped) in [
+        (r#"{"kind": "Table"}"#, "1 Table"),
+        (r#"{"metadata": {}}"#, "1 (no kind)"),
+        (
+            r#"{"kind": "persistentvolume"}"#,
+            "1 persistentvolume (is PersistentVolume meant?)",
+        ),
+        (
+            r#"{"kind": "Pod", "apiVersion": "apps/v1"}"#,
+            "1 Pod of apiVersion apps/v1",
+        ),
+    ] {
+        for is_complete in [false, true] {
+            let error = understood(object, is_complete).unwrap_err();
+            assert!(error.contains(&format!("skipped: {skipped}; ")), "{error}");
+        }
+    }
+}
+
+fn overview(cluster: &Cluster) -> String {
+    let config = Config::kube_controller_manager();
+    screens::everything(
+        &cluster.survey(&config).view(),
+        cluster,
+        TextStyle::wide(100),
+    )
+}
+
+#[test]
+fn what_was_not_judged_is_told_in_one_line_with_what_to_give() {
+    let claim = "
+kind: PersistentVolumeClaim
+metadata: {namespace: shop, name: data}
+spec: {storageClassName: fast, accessModes: [ReadWriteOnce], resources: {requests: {storage: 5Gi}}}
+status: {phase: Pending}
+";
+    let told = "not judged for want of classes: 1 object (give what `kubectl get sc -A -o json` \
+                prints; if there are none, add --complete)\n";
+    let unknown = cluster(claim);
+    let text = overview(&unknown);
+    assert!(text.ends_with(told), "{text}");
+    let config = Config::kube_controller_manager();
+    let view = unknown.survey(&config).view();
+    let json = screens::for_programs(&json!(view), view.iter(), &unknown);
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(
+        json["notJudged"],
+        json!({"objects": 1, "kinds": ["classes"]})
+    );
+    let known = cluster(&format!(
+        "{claim}---\nkind: StorageClass\nmetadata: {{name: fast}}\nprovisioner: csi.example.com\n\
+         volumeBindingMode: WaitForFirstConsumer\n---\nkind: Pod\nmetadata: {{namespace: shop, name: other}}\n"
+    ));
+    let text = overview(&known);
+    assert!(!text.contains("not judged"), "{text}");
+    assert!(
+        text.contains("claims  1 fine (1 of them waits for its first pod)\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_pod_that_has_a_node_and_does_not_run_is_told_with_its_last_warning() {
+    let pod = "
+kind: Pod
+metadata: {namespace: shop, name: web, uid: u-1}
+spec: {nodeName: n1, volumes: [{persistentVolumeClaim: {claimName: data}}]}
+status: {phase: Pending}
+---
+kind: PersistentVolumeClaim
+metadata: {namespace: shop, name: data, uid: u-2}
+spec: {storageClassName: fast, volumeName: pv-1}
+status: {phase: Bound}
+";
+    let event = "---
+kind: Event
+type: Warning
+involvedObject: {kind: Pod, namespace: shop, name: web, uid: u-1}
+reason: FailedAttachVolume
+message: Multi-Attach error
+lastTimestamp: '2026-01-01T00:00:05Z'
+";
+    let line = |said: &str| format!("pod shop/web is on node n1 and does not run yet; {said}\n");
+    let not_looked_at = line("whether its volumes are attached and mounted was not looked at");
+    let warned = line("its last warning is FailedAttachVolume: Multi-Attach error");
+    assert!(overview(&cluster(pod)).contains(&not_looked_at));
+    let with = |event: &str| cluster(&format!("{pod}{event}"));
+    assert!(overview(&with(event)).contains(&warned));
+    // Of an earlier pod, of another matter, or of no warning.
+    for (from, to) in [
+        ("u-1", "u-0"),
+        ("FailedAttachVolume", "BackOff"),
+        ("type: Warning", "type: Normal"),
+    ] {
+        assert!(
+            overview(&with(&event.replace(from, to))).contains(&not_looked_at),
+            "{to}"
+        );
+    }
+    let running = pod.replace("Pending", "Running");
+    assert!(!overview(&cluster(&running)).contains("does not run"));
+    let cluster = with(event);
+    let config = Config::kube_controller_manager();
+    let survey = cluster.survey(&config);
+    let diagnosis = survey.pod(cluster.pod("shop/web").unwrap());
+    let screen = Screen::new(&survey, &cluster, diagnosis).unwrap();
+    let text = screen.text(TextStyle::wide(100)).unwrap();
+    assert!(
+        text.contains("\nLast warning: FailedAttachVolume: Multi-Attach error\n"),
+        "{text}"
     );
 }
 

@@ -56,7 +56,35 @@ impl Cluster {
                     .map_err(|error| format!("{place}: {error}"))?;
             }
         }
+        cluster.must_hold_something(is_complete)?;
         Ok(cluster.admitted(is_complete, config))
+    }
+
+    /// "No faults" of an input that was not understood would be no answer.
+    pub fn must_hold_something(&self, is_complete: bool) -> Result<(), String> {
+        const GIVE: &str = "give what `kubectl get pv,pvc,sc,nodes,pods -A -o json` prints";
+        if !self.seen.is_empty() {
+            return Ok(());
+        }
+        match self.skipped() {
+            Some(skipped) => Err(format!(
+                "nothing in the input is a claim, a volume or what belongs to them; skipped: {skipped}; {GIVE}"
+            )),
+            None if is_complete => Ok(()),
+            None => Err(format!(
+                "the input holds no objects; did kubectl print an error? {GIVE}; if there really are none, add --complete"
+            )),
+        }
+    }
+
+    /// The kinds that were skipped, with how many of each.
+    pub fn skipped(&self) -> Option<String> {
+        let skipped = self.skipped.iter();
+        let skipped: Vec<_> = skipped
+            .map(|(kind, count)| format!("{count} {kind}"))
+            .collect();
+        let skipped: String = skipped.join(", ").chars().take(1000).collect();
+        (!skipped.is_empty()).then_some(skipped)
     }
 
     /// What becomes of the objects that are just created, and what is known when
@@ -130,7 +158,10 @@ impl Cluster {
                 self.events.add(event);
                 return Ok(());
             }
-            *self.skipped.entry(kind).or_default() += 1;
+            *self
+                .skipped
+                .entry(skipped_kind(&kind, &object))
+                .or_default() += 1;
             return Ok(());
         }
         if NAMESPACED.contains(&kind.as_str())
@@ -215,6 +246,21 @@ impl Cluster {
         let found = self.snapshot.volumes().get(name);
         let found = found.map(|volume| &**volume);
         found.ok_or_else(|| format!("there is no volume `{name}`"))
+    }
+}
+
+/// A kind as it is skipped; what looks like one that is not skipped says why.
+fn skipped_kind(kind: &str, object: &Object) -> String {
+    if KINDS.contains(&kind)
+        && let Object::Other(value) = object
+    {
+        let version = value.get("apiVersion").and_then(|version| version.as_str());
+        return format!("{kind} of apiVersion {}", version.unwrap_or_default());
+    }
+    let meant = KINDS.iter().find(|one| one.eq_ignore_ascii_case(kind));
+    match meant {
+        Some(meant) => format!("{kind} (is {meant} meant?)"),
+        None => kind.to_owned(),
     }
 }
 

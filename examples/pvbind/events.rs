@@ -3,12 +3,23 @@
 
 use std::collections::BTreeMap;
 
-use pvbind::api::{PersistentVolumeClaim, Timestamp};
+use pvbind::api::{ObjectMeta, PersistentVolumeClaim, Timestamp};
 use pvbind::provisioner::ProvisionError;
 use serde_json::Value;
 
 /// So many events of an object are told, the newest.
 const TOLD: usize = 20;
+/// Warnings about storage that pods and resizes stop at.
+const STORAGE: [&str; 8] = [
+    "FailedAttachVolume",
+    "FailedMapVolume",
+    "FailedMount",
+    "FailedScheduling",
+    "FileSystemResizeFailed",
+    "ProvisioningFailed",
+    "VolumeFailedDelete",
+    "VolumeResizeFailed",
+];
 /// What the controller says of provisioning is what is diagnosed anyway.
 const CONTROLLER: &str = "persistentvolume-controller";
 
@@ -25,6 +36,16 @@ struct Event {
     by: String,
     /// When it was seen last.
     at: Option<i128>,
+    /// It warns of nothing.
+    is_normal: bool,
+}
+
+impl Event {
+    /// Whether it is about this very object, not an earlier one of its name.
+    fn is_of(&self, metadata: &ObjectMeta) -> bool {
+        let is_same = [self.uid.as_str(), metadata.uid()];
+        is_same.contains(&"") || self.uid == metadata.uid()
+    }
 }
 
 impl Events {
@@ -62,6 +83,7 @@ impl Events {
                 "/deprecatedSource/component",
             ]),
             at: Timestamp::from(at.as_str()).unix_nanos(),
+            is_normal: text(&["/type"]) == "Normal",
         });
     }
 
@@ -81,6 +103,16 @@ impl Events {
         told
     }
 
+    /// The newest warning about an object's storage, if one was recorded.
+    pub fn last_warning(&self, kind: &str, metadata: &ObjectMeta) -> Option<String> {
+        let events = self.sorted(kind, metadata.namespace(), metadata.name());
+        let mut events = events.into_iter().rev();
+        let last = events.find(|event| {
+            event.is_of(metadata) && STORAGE.contains(&event.reason.as_str()) && !event.is_normal
+        })?;
+        Some(format!("{}: {}", last.reason, last.message))
+    }
+
     /// What its provisioner said last of this very claim, if that is a failure.
     pub fn provisioner_said(&self, claim: &PersistentVolumeClaim) -> Option<ProvisionError> {
         let metadata = &claim.metadata;
@@ -89,10 +121,7 @@ impl Events {
             metadata.namespace(),
             metadata.name(),
         );
-        let is_own = |event: &&&Event| {
-            let is_same = [event.uid.as_str(), metadata.uid()];
-            is_same.contains(&"") || event.uid == metadata.uid()
-        };
+        let is_own = |event: &&&Event| event.is_of(metadata);
         let is_outcome = |event: &&&Event| {
             let outcomes = ["ProvisioningFailed", "ProvisioningSucceeded"];
             event.by != CONTROLLER && outcomes.contains(&event.reason.as_str())

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Exit codes: 0 when there is no fault, 1 when there is one, 2 when some input
-//! could not be read, or when the object asked for is not there.
+//! could not be read, when nothing in it was understood, or when the object asked
+//! for is not there. `--fail-on risk` makes risks count as faults do.
 #![allow(
     clippy::indexing_slicing,
     reason = "setting a field of a JSON object cannot fail"
@@ -19,6 +20,7 @@ mod cluster;
 mod document;
 mod events;
 mod input;
+mod keys;
 mod screens;
 mod search;
 
@@ -27,16 +29,24 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use pvbind::controller::Config;
-use pvbind::diagnosis::{TextStyle, printable};
+use pvbind::diagnosis::{Diagnosis, Severity, TextStyle, printable};
 use serde_json::json;
 
 use cluster::Cluster;
 use screens::Screen;
 
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  no fault (risks do not count, see --fail-on)
+  1  there is a fault
+  2  the input could not be read, nothing in it was understood, or the object is not there";
+
 /// Say of every claim, volume and pod what is wrong with it, and what can be done
 #[derive(Parser)]
 #[command(
     name = "pvbind",
+    version,
+    after_help = EXIT_CODES,
     override_usage = "pvbind [OPTIONS] FILE... [claim NS/NAME | volume NAME | pod NS/NAME]"
 )]
 struct Arguments {
@@ -50,12 +60,24 @@ struct Arguments {
     /// How to print
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
-    /// How wide lines may be [default: $COLUMNS, or 100]
+    /// How wide lines may be, 40 at least [default: $COLUMNS, or 100]
     #[arg(long)]
     width: Option<usize>,
-    /// The input holds everything there is: what is not in it does not exist
+    /// The input holds everything there is: what is not in it does not exist. Without it, a kind of
+    /// which the input has no object is not known
     #[arg(long)]
     complete: bool,
+    /// What makes the exit code 1
+    #[arg(long, value_enum, default_value_t = FailOn::Fault)]
+    fail_on: FailOn,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum FailOn {
+    /// What does not work, and will not until somebody changes something
+    Fault,
+    /// That, and what works now and may go wrong
+    Risk,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -65,6 +87,9 @@ enum Output {
     /// For programs
     Json,
 }
+
+/// Narrower lines would hold one word each.
+const NARROWEST: usize = 40;
 
 /// What to look into.
 enum Subject {
@@ -77,7 +102,7 @@ enum Subject {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     match run(arguments) {
-        Ok((output, has_faults)) => print(&output, has_faults),
+        Ok((output, fails)) => print(&output, fails),
         Err(message) => {
             // One line, whatever the input held.
             let message: String = message.chars().take(1000).collect();
@@ -87,11 +112,15 @@ fn main() -> ExitCode {
     }
 }
 
-/// The text to be printed, and whether there are faults.
+/// The text to be printed, and whether there is what the exit code is to tell.
 fn run(mut arguments: Arguments) -> Result<(String, bool), String> {
     let subject = match arguments.claim.take() {
         Some(key) => Subject::Claim(key),
-        None => subject(&mut arguments.files),
+        None => subject(&mut arguments.files)?,
+    };
+    let least = match arguments.fail_on {
+        FailOn::Fault => Severity::Fault,
+        FailOn::Risk => Severity::Risk,
     };
     let config = Config::kube_controller_manager();
     let cluster = Cluster::read(&arguments.files, arguments.complete, &config)?;
@@ -100,10 +129,11 @@ fn run(mut arguments: Arguments) -> Result<(String, bool), String> {
         Subject::Everything => {
             let view = survey.view();
             let output = match arguments.output {
-                Output::Json => screens::for_programs(&json!(view), &cluster),
+                Output::Json => screens::for_programs(&json!(view), view.iter(), &cluster),
                 Output::Text => screens::everything(&view, &cluster, style(&arguments)),
             };
-            return Ok((output, view.has_faults()));
+            let worst = view.iter().next().map(Diagnosis::severity);
+            return Ok((output, worst >= Some(least)));
         }
         Subject::Claim(key) => survey.claim(cluster.claim(&key)?),
         Subject::Volume(name) => survey.volume(cluster.volume(&name)?),
@@ -114,41 +144,66 @@ fn run(mut arguments: Arguments) -> Result<(String, bool), String> {
         Output::Json => screen.json()?,
         Output::Text => screen.text(style(&arguments))?,
     };
-    Ok((output, screen.has_faults()))
+    Ok((output, screen.worst() >= least))
 }
 
-/// The last two words, if they name an object.
-fn subject(files: &mut Vec<String>) -> Subject {
-    let subject = match files.as_slice() {
-        [_, .., kind, key] => match kind.as_str() {
-            "claim" | "pvc" => Subject::Claim(key.clone()),
-            "volume" | "pv" => Subject::Volume(key.clone()),
-            "pod" => Subject::Pod(key.clone()),
-            _ => return Subject::Everything,
-        },
-        _ => return Subject::Everything,
+/// The words after the files, if they name an object.
+fn subject(files: &mut Vec<String>) -> Result<Subject, String> {
+    let words = ["claim", "pvc", "volume", "pv", "pod"];
+    // The first is a file, whatever it is called.
+    let mut place = 1..files.len();
+    let is_word = |place: &usize| {
+        files
+            .get(*place)
+            .is_some_and(|file| words.contains(&&**file))
     };
-    files.truncate(files.len() - 2);
-    subject
+    let Some(place) = place.find(is_word) else {
+        return Ok(Subject::Everything);
+    };
+    let mut named = files.drain(place..);
+    let kind = named.next().unwrap_or_default();
+    let needs = match kind.as_str() {
+        "volume" | "pv" => "NAME",
+        _ => "NAMESPACE/NAME",
+    };
+    let Some(key) = named.next() else {
+        return Err(format!("{kind} needs {needs}"));
+    };
+    if let Some(more) = named.next() {
+        return Err(format!(
+            "one object only, and it stands last: what is `{more}` after `{kind} {key}`?"
+        ));
+    }
+    if needs != "NAME" && !key.contains('/') {
+        return Err(format!("{kind} needs {needs}, found `{key}`"));
+    }
+    Ok(match kind.as_str() {
+        "claim" | "pvc" => Subject::Claim(key),
+        "volume" | "pv" => Subject::Volume(key),
+        _ => Subject::Pod(key),
+    })
 }
 
 fn style(arguments: &Arguments) -> TextStyle {
-    let columns = std::env::var("COLUMNS")
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    // A terminal that does not know its width says 0.
+    let columns = variable("COLUMNS")
+        .parse()
         .ok()
-        .and_then(|columns| columns.parse().ok());
-    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        .filter(|columns| *columns > 0);
     let width = arguments.width.or(columns).unwrap_or(100);
-    TextStyle::wide(width).colored(std::io::stdout().is_terminal() && !no_color)
+    let has_colors = variable("NO_COLOR").is_empty() && variable("TERM") != "dumb";
+    TextStyle::wide(width.max(NARROWEST)).colored(std::io::stdout().is_terminal() && has_colors)
 }
 
 /// Prints the output. A reader that has seen enough (`| head`) is no failure.
-fn print(output: &str, has_faults: bool) -> ExitCode {
+fn print(output: &str, fails: bool) -> ExitCode {
     match std::io::stdout().lock().write_all(output.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             eprintln!("pvbind: standard output: {error}");
             ExitCode::from(2)
         }
-        _ if has_faults => ExitCode::from(1),
+        _ if fails => ExitCode::from(1),
         _ => ExitCode::SUCCESS,
     }
 }

@@ -1,15 +1,36 @@
 //! What is printed: of everything, or of one object in full.
 
-use pvbind::diagnosis::{Diagnosis, Kind, Severity, Survey, TextStyle, ViewDiagnosis, printable};
+use std::collections::BTreeSet;
+
+use pvbind::api::PodPhase;
+use pvbind::diagnosis::{
+    ClaimFacts, Diagnosis, Facts, Kind, PodFacts, Severity, Survey, TextStyle, ViewDiagnosis,
+    printable,
+};
 use pvbind::view::Snapshot;
 use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
 use crate::{document, search};
 
+/// So many pods that do not run yet are listed.
+const LISTED: usize = 20;
+/// So many characters of a line about one are printed.
+const LONGEST: usize = 600;
+
 /// The overview.
 pub fn everything(view: &ViewDiagnosis, cluster: &Cluster, style: TextStyle) -> String {
-    view.text(style) + &remarks(cluster)
+    let mut text = view.text(style);
+    let not_running = not_running(cluster);
+    for line in not_running.iter().take(LISTED) {
+        text.push_str(line);
+        text.push('\n');
+    }
+    if not_running.len() > LISTED {
+        let more = not_running.len() - LISTED;
+        text.push_str(&format!("and {more} more pods that do not run yet\n"));
+    }
+    text + &remarks(cluster, &NotJudged::of(view.iter()))
 }
 
 /// One object and what belongs to it.
@@ -44,9 +65,14 @@ impl<'c> Screen<'c> {
         })
     }
 
-    pub fn has_faults(&self) -> bool {
-        let mut all = self.uses.iter().chain([&self.diagnosis]);
-        all.any(|diagnosis| diagnosis.severity() == Severity::Fault)
+    /// The object, and what belongs to it.
+    fn all(&self) -> impl Iterator<Item = &Diagnosis> {
+        self.uses.iter().chain([&self.diagnosis])
+    }
+
+    pub fn worst(&self) -> Severity {
+        let severities = self.all().map(Diagnosis::severity);
+        severities.max().unwrap_or(Severity::Fine)
     }
 
     pub fn json(&self) -> Result<String, String> {
@@ -60,7 +86,8 @@ impl<'c> Screen<'c> {
             _ => {}
         }
         value["events"] = json!(self.events());
-        Ok(for_programs(&value, self.cluster))
+        value["lastWarning"] = json!(self.last_warning());
+        Ok(for_programs(&value, self.all(), self.cluster))
     }
 
     pub fn text(&self, style: TextStyle) -> Result<String, String> {
@@ -69,6 +96,9 @@ impl<'c> Screen<'c> {
         for diagnosis in &self.uses {
             text.push('\n');
             text.push_str(&diagnosis.text(style));
+        }
+        if let Some(warning) = self.last_warning() {
+            text.push_str(&format!("\nLast warning: {}\n", printable(&warning)));
         }
         let events = self.events();
         if !events.is_empty() {
@@ -84,7 +114,22 @@ impl<'c> Screen<'c> {
                 self.cluster.claim(&object.key())?,
             ));
         }
-        Ok(text + &remarks(self.cluster))
+        Ok(text + &remarks(self.cluster, &NotJudged::of(self.all())))
+    }
+
+    /// The newest warning about the object's storage.
+    fn last_warning(&self) -> Option<String> {
+        let object = &self.diagnosis.object;
+        let key = object.key();
+        let metadata = match object.kind {
+            Kind::Claim => &self.cluster.claim(&key).ok()?.metadata,
+            Kind::Volume => &self.cluster.volume(&key).ok()?.metadata,
+            Kind::Pod => &self.cluster.pod(&key).ok()?.metadata,
+            _ => return None,
+        };
+        let kind = json!(object.kind);
+        let events = &self.cluster.events;
+        events.last_warning(kind.as_str()?, metadata)
     }
 
     /// What was recorded about the object.
@@ -98,8 +143,11 @@ impl<'c> Screen<'c> {
 }
 
 /// What should be known about the input.
-fn remarks(cluster: &Cluster) -> String {
+fn remarks(cluster: &Cluster, not_judged: &NotJudged) -> String {
     let mut text = String::new();
+    if let Some(line) = not_judged.line() {
+        text.push_str(&line);
+    }
     if cluster.without_status > 0 {
         let count = cluster.without_status;
         let objects = if count == 1 {
@@ -111,21 +159,100 @@ fn remarks(cluster: &Cluster) -> String {
             "{count} {objects} no status: taken as just created\n"
         ));
     }
-    if !cluster.skipped.is_empty() {
-        let skipped = cluster.skipped.iter();
-        let skipped: Vec<_> = skipped
-            .map(|(kind, count)| format!("{count} {kind}"))
-            .collect();
-        let skipped: String = skipped.join(", ").chars().take(1000).collect();
+    if let Some(skipped) = cluster.skipped() {
         text.push_str(&format!("skipped: {}\n", printable(&skipped)));
     }
     text
 }
 
+/// Pods that have a node and do not run. Whether their volumes are attached and
+/// mounted is in no object that is diagnosed, only in events.
+fn not_running(cluster: &Cluster) -> Vec<String> {
+    let pods = cluster.snapshot.pods();
+    let stuck = pods.filter(|pod| {
+        let is_pending = pod.status.phase == Some(PodPhase::Pending);
+        is_pending && !pod.node_name().is_empty() && pod.claims().next().is_some()
+    });
+    let lines = stuck.map(|pod| {
+        let said = match cluster.events.last_warning("Pod", &pod.metadata) {
+            Some(warning) => format!("its last warning is {warning}"),
+            None => "whether its volumes are attached and mounted was not looked at".to_owned(),
+        };
+        let (key, node) = (pod.metadata.key(), pod.node_name());
+        let line = format!("pod {key} is on node {node} and does not run yet; {said}");
+        printable(&line.chars().take(LONGEST).collect::<String>())
+    });
+    lines.collect()
+}
+
+/// Objects that were not judged, for want of kinds that the input has none of.
+struct NotJudged {
+    objects: usize,
+    /// The kinds, in words and as kubectl calls them.
+    kinds: BTreeSet<(&'static str, &'static str)>,
+}
+
+impl NotJudged {
+    fn of<'d>(diagnoses: impl IntoIterator<Item = &'d Diagnosis>) -> Self {
+        let mut objects = 0;
+        let mut kinds = BTreeSet::new();
+        for diagnosis in diagnoses {
+            let findings = diagnosis.findings().iter();
+            let wanting = findings.filter_map(|finding| match &finding.facts {
+                Facts::Claim(ClaimFacts::NotKnown { what, .. })
+                | Facts::Pod(PodFacts::NotKnown { what, .. }) => Some(what.as_str()),
+                Facts::Pod(PodFacts::NodesNotKnown { .. }) => Some("nodes"),
+                _ => None,
+            });
+            let wanting: Vec<_> = wanting.collect();
+            objects += usize::from(!wanting.is_empty());
+            // A pod may want what its claim wants, and that is told of the claim.
+            let kinds_wanted = wanting.into_iter().filter_map(resource);
+            kinds.extend(kinds_wanted);
+        }
+        NotJudged { objects, kinds }
+    }
+
+    fn line(&self) -> Option<String> {
+        let objects = match self.objects {
+            0 => return None,
+            1 => "1 object".to_owned(),
+            count => format!("{count} objects"),
+        };
+        let words: Vec<_> = self.kinds.iter().map(|(words, _)| *words).collect();
+        let names: Vec<_> = self.kinds.iter().map(|(_, name)| *name).collect();
+        let (words, names) = (words.join(", "), names.join(","));
+        Some(format!(
+            "not judged for want of {words}: {objects} (give what `kubectl get {names} -A -o json` \
+             prints; if there are none, add --complete)\n"
+        ))
+    }
+}
+
+/// Kinds in words, and what kubectl calls them.
+fn resource(words: &str) -> Option<(&'static str, &'static str)> {
+    let known = [
+        ("claims", "pvc"),
+        ("volumes", "pv"),
+        ("classes", "sc"),
+        ("pods", "pods"),
+        ("nodes", "nodes"),
+        ("CSIStorageCapacities", "csistoragecapacities"),
+    ];
+    known.into_iter().find(|(known, _)| *known == words)
+}
+
 /// For programs.
-pub fn for_programs(diagnosis: &Value, cluster: &Cluster) -> String {
+pub fn for_programs<'d>(
+    diagnosis: &Value,
+    all: impl IntoIterator<Item = &'d Diagnosis>,
+    cluster: &Cluster,
+) -> String {
+    let not_judged = NotJudged::of(all);
     let mut document = diagnosis.clone();
     document["withoutStatus"] = json!(cluster.without_status);
     document["skipped"] = json!(cluster.skipped);
+    let kinds: Vec<_> = not_judged.kinds.iter().map(|(words, _)| *words).collect();
+    document["notJudged"] = json!({"objects": not_judged.objects, "kinds": kinds});
     document::escaped(&document)
 }

@@ -177,16 +177,15 @@ fn group_of(api_version: &str) -> &str {
 }
 
 fn key_of(value: &Value) -> String {
-    let text = |field: &str| {
-        let metadata = value.get("metadata")?;
-        metadata
-            .get(field)?
-            .as_str()
-            .filter(|text| !text.is_empty())
+    let text = |field: &str| match value.get("metadata")?.get(field)? {
+        Value::String(text) => Some(text.clone()).filter(|text| !text.is_empty()),
+        // A name without its quotes is a name still, for whoever looks for it.
+        other @ (Value::Number(_) | Value::Bool(_)) => Some(other.to_string()),
+        _ => None,
     };
     match (text("namespace"), text("name")) {
         (Some(namespace), Some(name)) => format!("{namespace}/{name}"),
-        (None, Some(name)) => name.to_owned(),
+        (None, Some(name)) => name,
         (_, None) => "without a name".to_owned(),
     }
 }

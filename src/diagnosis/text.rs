@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::words::Cut;
-use super::{Diagnosis, Finding, Kind, ObjectName, Severity, ViewDiagnosis};
+use super::{Code, Diagnosis, Finding, Kind, ObjectName, Severity, ViewDiagnosis};
 
 /// How far the further lines of an object in an overview stand in.
 const INDENT: &str = "        ";
@@ -188,7 +188,10 @@ impl ViewDiagnosis {
             let counts = severities.map(|severity| (severity, self.count(kind, severity)));
             let parts = counts.iter().filter(|(_, count)| *count > 0);
             let parts: Vec<_> = parts
-                .map(|(severity, count)| format!("{count} {severity}"))
+                .map(|(severity, count)| match (kind, severity) {
+                    (Kind::Claim, Severity::Fine) => format!("{count} fine{}", self.unbound()),
+                    _ => format!("{count} {severity}"),
+                })
                 .collect();
             let parts = if parts.is_empty() {
                 "none".to_owned()
@@ -199,6 +202,18 @@ impl ViewDiagnosis {
             let _ = writeln!(text, "{name:<8}{parts}");
         }
         text
+    }
+}
+
+impl ViewDiagnosis {
+    /// How many of the claims that are fine have no volume yet.
+    fn unbound(&self) -> String {
+        let is_claim = |one: &&Diagnosis| one.main().code() == Code::ClaimWaitsForConsumer;
+        match self.of(Severity::Fine).filter(is_claim).count() {
+            0 => String::new(),
+            1 => " (1 of them waits for its first pod)".to_owned(),
+            count => format!(" ({count} of them wait for their first pod)"),
+        }
     }
 }
 
