@@ -1,7 +1,5 @@
 //! Diagnoses as text for a terminal.
 
-use std::fmt::Write as _;
-
 use super::words::Cut;
 use super::{Code, Diagnosis, Finding, Kind, ObjectName, Severity, ViewDiagnosis};
 
@@ -168,11 +166,11 @@ impl ViewDiagnosis {
         if !text.is_empty() {
             text.push('\n');
         }
-        text.push_str(&self.counts());
+        text.push_str(&self.counts(style));
         text
     }
 
-    fn counts(&self) -> String {
+    fn counts(&self, style: TextStyle) -> String {
         let mut text = String::new();
         for (kind, name) in [
             (Kind::Claim, "claims"),
@@ -198,8 +196,8 @@ impl ViewDiagnosis {
             } else {
                 parts.join(", ")
             };
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{name:<8}{parts}");
+            let line = format!("{name:<8}{parts}");
+            wrap(&mut text, "", INDENT, &line, style.width);
         }
         text
     }
