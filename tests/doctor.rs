@@ -17,6 +17,8 @@ mod events;
 mod input;
 #[path = "../examples/pvbind/keys.rs"]
 mod keys;
+#[path = "../examples/pvbind/manifest.rs"]
+mod manifest;
 #[path = "../examples/pvbind/screens.rs"]
 mod screens;
 #[path = "../examples/pvbind/search.rs"]
@@ -450,6 +452,147 @@ lastTimestamp: '2026-01-01T00:00:05Z'
         text.contains("\nLast warning: FailedAttachVolume: Multi-Attach error\n"),
         "{text}"
     );
+}
+
+#[test]
+fn what_an_api_server_refuses_of_a_manifest_is_told() {
+    const GOOD: &str = "
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {namespace: shop, name: data}
+spec: {storageClassName: fast, accessModes: [ReadWriteOnce], resources: {requests: {storage: 5Gi}}}
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: pv-1}
+spec: {capacity: {storage: 5Gi}, accessModes: [ReadWriteOnce], local: {path: /x}, nodeAffinity: {}}
+---
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: fast}
+provisioner: csi.example.com
+volumeBindingMode: Immediate
+";
+    assert_eq!(cluster(GOOD).refusals, [""; 0]);
+    let claim = "PersistentVolumeClaim shop/data: ";
+    let volume = "PersistentVolume pv-1: ";
+    let class = "StorageClass fast: ";
+    for (from, to, object, reason) in [
+        (
+            "apiVersion: v1",
+            "apiVersion: v2",
+            claim,
+            ".apiVersion: `v2` has no such kind, `v1` has",
+        ),
+        (
+            "apiVersion: v1\n",
+            "",
+            claim,
+            ".apiVersion: is missing, and is `v1`",
+        ),
+        (
+            "storageClassName",
+            "storageClass",
+            claim,
+            ".spec.storageClass: is no field, `storageClassName` is",
+        ),
+        (
+            "storageClassName",
+            "color",
+            claim,
+            ".spec.color: is no field",
+        ),
+        (
+            "requests: {storage: 5Gi}",
+            "requests: {storage: -5Gi}",
+            claim,
+            ".spec.resources.requests.storage: `-5Gi` is not more than zero",
+        ),
+        (
+            "requests: {storage: 5Gi}",
+            "requests: {}",
+            claim,
+            ".spec.resources.requests.storage: is missing",
+        ),
+        (
+            "accessModes: [ReadWriteOnce], resources",
+            "resources",
+            claim,
+            ".spec.accessModes: at least one is needed",
+        ),
+        (
+            "storageClassName: fast",
+            "volumeMode: file",
+            claim,
+            ".spec.volumeMode: `file` is none of Filesystem, Block",
+        ),
+        (
+            "capacity: {storage: 5Gi}",
+            "capacity: {storage: 0}",
+            volume,
+            ".spec.capacity.storage: `0` is not more than zero",
+        ),
+        (
+            ", nodeAffinity: {}",
+            "",
+            volume,
+            ".spec.nodeAffinity: a `local` volume must say on which node it is",
+        ),
+        (
+            "local: {path: /x}, ",
+            "",
+            volume,
+            ".spec: has no source of the volume, such as `csi` or `nfs`",
+        ),
+        (
+            "nodeAffinity: {}",
+            "nodeAffinity: {}, persistentVolumeReclaimPolicy: retain",
+            volume,
+            ".spec.persistentVolumeReclaimPolicy: `retain` is none of Retain, Delete, Recycle",
+        ),
+        (
+            "Immediate",
+            "immediate",
+            class,
+            ".volumeBindingMode: `immediate` is none of Immediate, WaitForFirstConsumer",
+        ),
+        (
+            "provisioner: csi.example.com",
+            "reclaimPolicy: Delete",
+            class,
+            ".provisioner: is missing",
+        ),
+        (
+            "volumeBindingMode: Immediate",
+            "reclaimPolicy: Recycle",
+            class,
+            ".reclaimPolicy: `Recycle` is none of Delete, Retain",
+        ),
+        (
+            "volumeBindingMode",
+            "volumeBindngMode",
+            class,
+            ".volumeBindngMode: is no field, `volumeBindingMode` is",
+        ),
+    ] {
+        let wrong = GOOD.replacen(from, to, 1);
+        assert_ne!(wrong, GOOD, "{from}");
+        let wrong = cluster(&wrong);
+        assert_eq!(wrong.refusals, [format!("{object}{reason}")]);
+        let line = format!("an API server refuses {object}{reason}\n");
+        assert!(overview(&wrong).contains(&line), "{line}");
+    }
+    let untimely = GOOD.replacen("name: data", "name: data, deletionTimestamp: yesterday", 1);
+    assert_eq!(
+        cluster(&untimely).refusals,
+        [format!(
+            "{claim}.metadata.deletionTimestamp: `yesterday` is no time"
+        )]
+    );
+    // What a cluster has was not refused.
+    let made = "metadata: {creationTimestamp: '2026-01-01T00:00:00Z', ";
+    let made = GOOD.replace("metadata: {", made).replace("5Gi", "0");
+    assert_eq!(cluster(&made).refusals, [""; 0]);
 }
 
 /// The screens in the README are pieces of what their commands print.

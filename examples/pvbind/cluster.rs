@@ -13,6 +13,7 @@ use pvbind::view::{ClusterView as _, Snapshot};
 
 use crate::events::Events;
 use crate::input::read_file;
+use crate::manifest;
 
 #[derive(Default)]
 pub struct Cluster {
@@ -20,6 +21,9 @@ pub struct Cluster {
     pub known: Known,
     /// How many objects have no status, and were taken as just created.
     pub without_status: usize,
+    /// What API servers refuse of objects that are just created, as whole
+    /// sentences.
+    pub refusals: Vec<String>,
     /// Kinds that say nothing about claims, and how many objects of each.
     pub skipped: BTreeMap<String, usize>,
     /// What was recorded about objects.
@@ -186,18 +190,23 @@ impl Cluster {
             ));
         }
         let is_made = metadata.creation_timestamp.is_some();
+        let name = metadata.key();
         let has_status = match &object {
-            Object::StorageClass(_) => {
-                if !is_made {
-                    fill_in(&mut object);
-                }
-                true
-            }
+            Object::StorageClass(_) => true,
             Object::PersistentVolume(volume) => volume.status != Default::default(),
             Object::PersistentVolumeClaim(claim) => claim.status != Default::default(),
             Object::Pod(pod) => pod.status != PodStatus::default(),
             _ => true,
         };
+        let mut reasons = manifest::times(&metadata);
+        let is_new = !has_status || matches!(object, Object::StorageClass(_));
+        if is_new && !is_made {
+            reasons.extend(manifest::refusals(&object));
+            fill_in(&mut object);
+        }
+        let reasons = reasons.into_iter();
+        let sentences = reasons.map(|reason| format!("{kind} {name}: {reason}"));
+        self.refusals.extend(sentences);
         if !has_status {
             self.without_status += 1;
             fill_in(&mut object);

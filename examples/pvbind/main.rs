@@ -21,6 +21,7 @@ mod document;
 mod events;
 mod input;
 mod keys;
+mod manifest;
 mod screens;
 mod search;
 
@@ -76,7 +77,7 @@ struct Arguments {
 enum FailOn {
     /// What does not work, and will not until somebody changes something
     Fault,
-    /// That, and what works now and may go wrong
+    /// That, what works now and may go wrong, and manifests that an API server refuses
     Risk,
 }
 
@@ -133,7 +134,8 @@ fn run(mut arguments: Arguments) -> Result<(String, bool), String> {
                 Output::Text => screens::everything(&view, &cluster, style(&arguments)),
             };
             let worst = view.iter().next().map(Diagnosis::severity);
-            return Ok((output, worst >= Some(least)));
+            let is_refused = least == Severity::Risk && !cluster.refusals.is_empty();
+            return Ok((output, is_refused || worst >= Some(least)));
         }
         Subject::Claim(key) => survey.claim(cluster.claim(&key)?),
         Subject::Volume(name) => survey.volume(cluster.volume(&name)?),

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::cluster::Cluster;
 use crate::{document, search};
 
-/// So many pods that do not run yet are listed.
+/// So many pods that do not run yet, and refusals, are listed.
 const LISTED: usize = 20;
 /// So many characters of a line about one are printed.
 const LONGEST: usize = 600;
@@ -148,6 +148,14 @@ fn remarks(cluster: &Cluster, not_judged: &NotJudged) -> String {
     if let Some(line) = not_judged.line() {
         text.push_str(&line);
     }
+    for line in cluster.refusals.iter().take(LISTED) {
+        let line: String = line.chars().take(LONGEST).collect();
+        text.push_str(&format!("an API server refuses {}\n", printable(&line)));
+    }
+    if cluster.refusals.len() > LISTED {
+        let more = cluster.refusals.len() - LISTED;
+        text.push_str(&format!("and {more} more that an API server refuses\n"));
+    }
     if cluster.without_status > 0 {
         let count = cluster.without_status;
         let objects = if count == 1 {
@@ -250,6 +258,7 @@ pub fn for_programs<'d>(
 ) -> String {
     let not_judged = NotJudged::of(all);
     let mut document = diagnosis.clone();
+    document["refusedManifests"] = json!(cluster.refusals);
     document["withoutStatus"] = json!(cluster.without_status);
     document["skipped"] = json!(cluster.skipped);
     let kinds: Vec<_> = not_judged.kinds.iter().map(|(words, _)| *words).collect();
