@@ -91,6 +91,27 @@ facts! {
             /// What its status says that it has.
             granted: Quantity,
         },
+        /// See [`Code::ClaimResizeInfeasible`](super::Code::ClaimResizeInfeasible).
+        ResizeInfeasible: ClaimResizeInfeasible {
+            /// The volume.
+            volume: String,
+            /// What the claim asks for.
+            asked: Quantity,
+            /// What its status says that it has.
+            granted: Quantity,
+            /// What the driver answered, by the claim's status; "" if there is no
+            /// driver that could.
+            status: String,
+            /// The volume's source.
+            source: String,
+        },
+        /// See [`Code::ClaimModifyInfeasible`](super::Code::ClaimModifyInfeasible).
+        ModifyInfeasible: ClaimModifyInfeasible {
+            /// The VolumeAttributesClass that the claim asks for.
+            asked: String,
+            /// That of the volume, "" if none.
+            current: String,
+        },
         /// See [`Code::ClaimNoVolumeFits`](super::Code::ClaimNoVolumeFits).
         NoVolumeFits: ClaimNoVolumeFits {
             /// The sentence of the [`MatchReport`](crate::matching::MatchReport)
@@ -141,6 +162,13 @@ facts! {
         ClassUnset: ClaimClassUnset {
             /// The classes that there are, of many the first few.
             classes: Vec<String>,
+        },
+        /// See [`Code::ClaimDefaultClassRefused`](super::Code::ClaimDefaultClassRefused).
+        DefaultClassRefused: ClaimDefaultClassRefused {
+            /// The default class.
+            class: String,
+            /// How many volumes have no class.
+            volumes: usize,
         },
         /// See [`Code::ClaimDefaultClass`](super::Code::ClaimDefaultClass).
         DefaultClass: ClaimDefaultClass {
@@ -428,6 +456,8 @@ facts! {
         LostVolume: ClaimLostVolume {
             /// The volume.
             volume: String,
+            /// Whether it was looked for; if not, the claim's status says it.
+            is_known: bool,
         },
         /// See [`Code::ClaimMisbound`](super::Code::ClaimMisbound).
         Misbound: ClaimMisbound {

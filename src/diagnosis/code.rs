@@ -111,6 +111,10 @@ codes! {
     /// The claim asks for more than it was given, and its class does not let
     /// volumes grow.
     ClaimResizeNotAllowed = "claim-resize-not-allowed", Fault;
+    /// Nobody will make the claim's volume larger.
+    ClaimResizeInfeasible = "claim-resize-infeasible", Fault;
+    /// The driver refuses the VolumeAttributesClass that the claim asks for.
+    ClaimModifyInfeasible = "claim-modify-infeasible", Fault;
     /// No volume fits, and none will be made.
     ClaimNoVolumeFits = "claim-no-volume-fits", Fault [FailedBinding, ProvisioningFailed];
     /// A volume is too small only because the one amount is decimal and the
@@ -127,7 +131,10 @@ codes! {
     /// The claim asks for volumes without class.
     ClaimClassEmpty = "claim-class-empty", Fine;
     /// The claim says nothing of a class, and there is no default class.
-    ClaimClassUnset = "claim-class-unset", Risk;
+    ClaimClassUnset = "claim-class-unset", Fault [FailedBinding];
+    /// The claim asks for volumes without class, so that the default class is
+    /// not used.
+    ClaimDefaultClassRefused = "claim-default-class-refused", Fault [FailedBinding];
     /// The claim says nothing of a class, and is given the default class.
     ClaimDefaultClass = "claim-default-class", Waiting;
     /// Several classes are marked as default.
@@ -278,6 +285,10 @@ codes! {
     /// The node affinity asks for an old topology label where nodes carry the
     /// new one.
     VolumeAffinityOldLabel = "volume-affinity-old-label", Fault;
+    /// The driver of the volume is not installed.
+    VolumeDriverUnknown = "volume-driver-unknown", Risk;
+    /// The volume lies on a node, and does not say on which.
+    VolumeLocalAnywhere = "volume-local-anywhere", Fault;
     /// The labels of the volume name a zone or region in which there is no node.
     VolumeZoneElsewhere = "volume-zone-elsewhere", Risk;
     /// The volume lists an access mode that does not exist.

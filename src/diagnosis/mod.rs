@@ -51,8 +51,11 @@ pub use volume_facts::{Reclaim, VolumeFacts};
 mod pod_facts;
 pub use pod_facts::{ClaimStanding, PodFacts};
 
+mod known;
+pub use known::Known;
+
 mod survey;
-pub use survey::{Known, Survey, diagnose_claim, diagnose_pod, diagnose_view, diagnose_volume};
+pub use survey::{Survey, diagnose_claim, diagnose_pod, diagnose_view, diagnose_volume};
 
 mod overview;
 pub use overview::ViewDiagnosis;

@@ -139,6 +139,9 @@ facts! {
             fitting: usize,
             /// The first of them by name.
             example: String,
+            /// How many of those that fit are cordoned, or have a taint that keeps
+            /// pods away; whether the pod tolerates it was not looked at.
+            kept_free: usize,
             /// How many of the others are unfit for which reason.
             reasons: Vec<Counted>,
         },
@@ -304,15 +307,23 @@ impl fmt::Display for PodFacts {
                 nodes,
                 fitting,
                 reasons,
+                kept_free,
                 ..
             } => {
-                // The first that fits may be cordoned, and is not named.
                 write!(
                     f,
-                    "is not scheduled, though its volumes fit {fitting} of {} (taints, cordons, \
-                     room and attach limits were not looked at)",
+                    "is not scheduled, though its volumes fit {fitting} of {}",
                     Count(*nodes, "node"),
                 )?;
+                match (*kept_free, *fitting) {
+                    (0, _) => {}
+                    (1, 1) => f.write_str(", which is cordoned or tainted")?,
+                    (kept, fitting) if kept == fitting => {
+                        f.write_str(", which are all cordoned or tainted")?;
+                    }
+                    (kept, _) => write!(f, ", of which {kept} cordoned or tainted")?,
+                }
+                f.write_str(" (tolerations, room and attach limits were not looked at)")?;
                 match reasons.is_empty() {
                     true => Ok(()),
                     false => write!(f, "; {}", Parts(reasons)),

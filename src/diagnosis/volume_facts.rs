@@ -237,6 +237,18 @@ facts! {
             /// How many nodes carry it with a value that is asked for.
             nodes: usize,
         },
+        /// See [`Code::VolumeDriverUnknown`](super::Code::VolumeDriverUnknown).
+        DriverUnknown: VolumeDriverUnknown {
+            /// The volume, which may be a note to a claim.
+            volume: String,
+            /// The driver.
+            driver: String,
+        },
+        /// See [`Code::VolumeLocalAnywhere`](super::Code::VolumeLocalAnywhere).
+        LocalAnywhere: VolumeLocalAnywhere {
+            /// The volume.
+            volume: String,
+        },
         /// See [`Code::VolumeZoneElsewhere`](super::Code::VolumeZoneElsewhere).
         ZoneElsewhere: VolumeZoneElsewhere {
             /// The labels for zone and region, with their values.

@@ -223,6 +223,19 @@ impl fmt::Display for VolumeFacts {
                 if *nodes == 1 { "carries" } else { "carry" },
                 Name(new)
             ),
+            Is::DriverUnknown { volume, driver } => write!(
+                f,
+                "volume {} is of driver {}, of which there is no CSIDriver, and which is on no \
+                 node: no pod can use it",
+                Name(volume),
+                Name(driver)
+            ),
+            Is::LocalAnywhere { volume } => write!(
+                f,
+                "volume {} lies on a node, and its node affinity, which would say on which, is \
+                 missing: API servers refuse it",
+                Name(volume)
+            ),
             Is::ZoneElsewhere {
                 labels,
                 nodes,

@@ -19,8 +19,10 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         let granted = status.and_then(|capacity| capacity.storage.as_ref());
         let granted = granted.unwrap_or_else(|| volume.storage());
         let asked = claim.requested_storage();
-        let resize = (granted < asked || granted < volume.storage())
-            .then(|| self.resize_pending(&volume, granted));
+        let resize = (granted < asked || granted < volume.storage()).then(|| {
+            let infeasible = self.resize_infeasible(&volume, granted);
+            infeasible.unwrap_or_else(|| self.resize_pending(&volume, granted))
+        });
         let surplus = match volume.storage() > asked {
             true => volume.storage().checked_sub(asked).unwrap_or_default(),
             false => Quantity::ZERO,
@@ -37,8 +39,11 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         let unclaimed = self.volume_unclaimed(&volume);
         let unreachable = self.volume_unreachable(&volume, true);
         let findings = unclaimed.into_iter().chain(unreachable).chain(resize);
+        let findings = findings.chain(self.modify_infeasible());
         let going = volume::going(self.survey, &volume);
-        findings.chain([bound.into()]).chain(going).collect()
+        let unusable = volume::driver_unknown(self.survey, &volume);
+        let findings = findings.chain([bound.into()]);
+        findings.chain(going).chain(unusable).collect()
     }
 
     fn resize_pending(&self, volume: &PersistentVolume, granted: &Quantity) -> Finding {
@@ -67,15 +72,21 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             );
             return Finding::from(facts).with(remedy.patching(patch));
         }
-        ClaimFacts::ResizePending {
+        let pod = only_file_system.then(|| {
+            Remedy::new(
+                "let a pod with this claim run on a node",
+                "its node makes the file system larger when the volume is mounted, or while it is",
+            )
+        });
+        let facts = ClaimFacts::ResizePending {
             volume: volume.name().to_owned(),
             asked: asked.clone(),
             granted: granted.clone(),
             volume_size: volume.storage().clone(),
             only_file_system,
             class_allows: class.map(|class| class.allow_volume_expansion == Some(true)),
-        }
-        .into()
+        };
+        Finding::from(facts).with_all(pod)
     }
 
     pub(super) fn binds(&self, volume: &str) -> Vec<Finding> {

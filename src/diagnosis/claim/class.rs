@@ -22,6 +22,18 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         }
         if self.claim.has_class() {
             let volumes = self.survey.census.classless();
+            if let Some(default) = self.survey.view.default_class() {
+                let class = default.name().to_owned();
+                let facts = ClaimFacts::DefaultClassRefused { class, volumes };
+                return Some(Finding::from(facts).with(Remedy::new(
+                    "delete the claim and create it again without spec.storageClassName, if the \
+                     default class is meant",
+                    format!(
+                        "it is given class `{}`; the claim has no data yet",
+                        default.name()
+                    ),
+                )));
+            }
             return Some(ClaimFacts::ClassEmpty { volumes }.into());
         }
         if !self.survey.known.classes {

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::Examination;
-use crate::api::{ClaimKey, PersistentVolume};
+use crate::api::{ClaimKey, ClaimPhase, PersistentVolume};
 use crate::diagnosis::{ClaimFacts, Finding, Kind, ObjectName, Patch, Remedy, volume};
 use crate::view::DiagnosticView;
 
@@ -53,13 +53,23 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     }
 
     fn lost_volume(&self, volume: &str) -> Finding {
-        if !self.survey.known.volumes {
+        // Who wrote that it is lost knew.
+        let is_written = self.claim.status.phase == Some(ClaimPhase::Lost);
+        if !self.survey.known.volumes && !is_written {
             return self.not_known("volumes", volume);
         }
         let facts = ClaimFacts::LostVolume {
             volume: volume.to_owned(),
+            is_known: self.survey.known.volumes,
         };
+        let look = (!self.survey.known.volumes).then(|| {
+            Remedy::new(
+                format!("see whether volume `{volume}` exists, and whose it is"),
+                "if it is another claim's, giving it to this one makes that Lost",
+            )
+        });
         Finding::from(facts)
+            .with_all(look)
             .with(Remedy::new(
                 format!(
                     "create volume `{volume}` again, of the same source, with a claimRef of this \

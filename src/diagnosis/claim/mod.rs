@@ -9,6 +9,7 @@ mod provisioner;
 pub(super) use provisioner::Places;
 mod provisioning;
 mod reach;
+mod refused_change;
 mod reservation;
 mod rivals;
 mod search;

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::Examination;
 use crate::diagnosis::census::NEAREST;
 use crate::diagnosis::parts::{Counted, Miss, Slip, is_tiny};
-use crate::diagnosis::{ClaimFacts, Finding, Kind, ObjectName, Patch, Remedy, VolumeFacts};
+use crate::diagnosis::{ClaimFacts, Code, Finding, Kind, ObjectName, Patch, Remedy, VolumeFacts};
 use crate::matching::{FindOptions, MatchReport, Refusal, Summary, VolumeReport};
 use crate::view::DiagnosticView;
 
@@ -30,8 +30,17 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         }
         let (report, summary) = self.report();
         let mut findings = self.reservations(&report);
-        findings.extend(self.nothing_fits(&report, &summary));
-        findings.extend(self.class_notes());
+        let mut searched = self.nothing_fits(&report, &summary);
+        let class = self.class_notes();
+        let is_cause = class.as_ref().is_some_and(|class| {
+            let code = class.code();
+            code == Code::ClaimClassUnset || code == Code::ClaimDefaultClassRefused
+        });
+        // Where a volume without class is only too small, it was meant.
+        let is_cause = is_cause && report.error.is_none() && !is_only_small(&report);
+        let place = if is_cause { 0 } else { searched.len() };
+        searched.splice(place..place, class).for_each(drop);
+        findings.extend(searched);
         findings
     }
 
@@ -115,4 +124,13 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 .with(again),
         )
     }
+}
+
+/// Whether the nearest volume has no class, and only is too small.
+fn is_only_small(report: &MatchReport<'_>) -> bool {
+    let nearest = report.near_misses().into_iter().next();
+    nearest.is_some_and(|miss| {
+        let mut refusals = miss.refusals.iter();
+        refusals.all(|refusal| matches!(refusal, Refusal::TooSmall { .. }))
+    })
 }

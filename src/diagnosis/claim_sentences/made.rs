@@ -28,6 +28,13 @@ pub(super) fn sentence(facts: &ClaimFacts, f: &mut fmt::Formatter<'_>) -> fmt::R
                 false => write!(f, "; there is {}", Names(classes)),
             }
         }
+        Is::DefaultClassRefused { class, volumes } => write!(
+            f,
+            "has class \"\", which takes volumes without class only ({}), and switches \
+             provisioning off: default class {} is not used",
+            Count(*volumes, "volume"),
+            Name(class)
+        ),
         Is::DefaultClass { class } => write!(
             f,
             "sets no class, and is given default class {} as no volume without class fits",

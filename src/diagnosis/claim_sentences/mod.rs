@@ -115,6 +115,36 @@ impl fmt::Display for ClaimFacts {
                 "asks for {asked} and has {granted}: class {} does not let volumes grow",
                 Name(class)
             ),
+            Is::ResizeInfeasible {
+                volume,
+                asked,
+                granted,
+                status,
+                source,
+            } => {
+                write!(f, "asks for {asked} and has {granted}: ")?;
+                match status.as_str() {
+                    "" => write!(
+                        f,
+                        "nobody makes volume {} larger, which is of {}",
+                        Name(volume),
+                        Name(source)
+                    ),
+                    status => write!(
+                        f,
+                        "the driver does not make volume {} larger ({})",
+                        Name(volume),
+                        Cut(status)
+                    ),
+                }
+            }
+            Is::ModifyInfeasible { asked, current } => write!(
+                f,
+                "asks for VolumeAttributesClass {}, which the driver refuses for good: its volume \
+                 has {}",
+                Name(asked),
+                Name(current)
+            ),
             Is::NoVolumeFits {
                 summary, nearest, ..
             } => {
@@ -271,7 +301,16 @@ impl fmt::Display for ClaimFacts {
                     false => write!(f, "; {} is bound to it", Names(volumes)),
                 }
             }
-            Is::LostVolume { volume } => {
+            Is::LostVolume {
+                volume,
+                is_known: false,
+            } => write!(
+                f,
+                "is lost, as its status says: its volume {} does not exist any more, or belongs \
+                 to another claim",
+                Name(volume)
+            ),
+            Is::LostVolume { volume, .. } => {
                 write!(
                     f,
                     "is lost: its volume {} does not exist any more",
@@ -331,6 +370,7 @@ impl fmt::Display for ClaimFacts {
                 ),
             },
             Is::ClassEmpty { .. }
+            | Is::DefaultClassRefused { .. }
             | Is::ClassUnset { .. }
             | Is::DefaultClass { .. }
             | Is::DefaultClassAmbiguous { .. }

@@ -45,10 +45,14 @@ pub(super) fn searched<V: DiagnosticView + ?Sized>(
         .partition(|node| zones.conflict(node).is_some());
     let search = PodSearch::new(claims, survey.view, survey.config.attributes_classes);
     let mut reasons: BTreeMap<UnfitReason, usize> = BTreeMap::new();
+    let mut kept_free = 0_usize;
     let (mut fitting, mut unfit) = (Vec::new(), Vec::new());
     for (node, found) in wanted.iter().zip(search.on_nodes(wanted.iter().copied())) {
         match found {
-            Ok(volumes) if volumes.fits() => fitting.push(node.name()),
+            Ok(volumes) if volumes.fits() => {
+                fitting.push(node.name());
+                kept_free = kept_free.saturating_add(usize::from(is_kept_free(node)));
+            }
             Ok(volumes) => {
                 unfit.push(*node);
                 for reason in volumes.reasons() {
@@ -91,6 +95,7 @@ pub(super) fn searched<V: DiagnosticView + ?Sized>(
             nodes,
             fitting: fitting.len(),
             example: (*first).to_owned(),
+            kept_free,
             reasons: counts,
         }
         .into();
@@ -132,6 +137,19 @@ fn waits_for_volumes(claims: &PodClaims, fitting: &[&str]) -> Option<Finding> {
     let (node, _) = selected.first()?.clone();
     let claims = selected.into_iter().map(|(_, claim)| claim).collect();
     Some(PodFacts::WaitsForVolumes { node, claims }.into())
+}
+
+/// Whether a node is cordoned, or has a taint that keeps pods away.
+fn is_kept_free(node: &Node) -> bool {
+    let spec = node.unknown.get("spec");
+    let field = |name: &str| spec.and_then(|spec| spec.get(name));
+    let taints = field("taints").and_then(serde_json::Value::as_array);
+    let mut effects = taints.into_iter().flatten().filter_map(|taint| {
+        let effect = taint.get("effect");
+        effect.and_then(serde_json::Value::as_str)
+    });
+    let is_cordoned = field("unschedulable").and_then(serde_json::Value::as_bool) == Some(true);
+    is_cordoned || effects.any(|effect| matches!(effect, "NoSchedule" | "NoExecute"))
 }
 
 /// What the pod itself asks of a node.

@@ -1,6 +1,7 @@
 //! Why a volume is as it is.
 
 mod affinity;
+mod driver;
 mod going;
 mod held;
 mod reclaim;
@@ -27,6 +28,8 @@ pub(super) fn diagnose<V: DiagnosticView + ?Sized>(
     findings.extend(examination.unreachable());
     findings.extend(examination.held());
     findings.extend(examination.going());
+    findings.extend(examination.local_anywhere());
+    findings.extend(examination.driver_unknown());
     findings.extend(examination.zone_elsewhere());
     findings.extend(examination.at_release());
     findings.extend(examination.recycle_deprecated());
@@ -60,6 +63,14 @@ pub(super) fn unreachable<V: DiagnosticView + ?Sized>(
     volume: &PersistentVolume,
 ) -> Vec<Finding> {
     Examination { survey, volume }.unreachable()
+}
+
+/// That the driver of a volume is not installed.
+pub(super) fn driver_unknown<V: DiagnosticView + ?Sized>(
+    survey: &Survey<'_, V>,
+    volume: &PersistentVolume,
+) -> Option<Finding> {
+    Examination { survey, volume }.driver_unknown()
 }
 
 /// That a volume was deleted while a claim has it.

@@ -179,7 +179,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     }
 
     /// A driver may do without a CSIDriver; one that is on no node is not there.
-    fn is_on_no_node(&self, driver: &str) -> bool {
+    pub(super) fn is_on_no_node(&self, driver: &str) -> bool {
         let mut is_there = false;
         self.survey.view.visit_csi_nodes(&mut |csi_node| {
             let mut drivers = csi_node.spec.drivers.iter().flatten();
