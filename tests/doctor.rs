@@ -425,7 +425,8 @@ lastTimestamp: '2026-01-01T00:00:05Z'
 ";
     let line = |said: &str| format!("pod shop/web is on node n1 and does not run yet; {said}\n");
     let not_looked_at = line("whether its volumes are attached and mounted was not looked at");
-    let warned = line("its last warning is FailedAttachVolume: Multi-Attach error");
+    let warned =
+        line("its last warning is FailedAttachVolume: Multi-Attach error (2026-01-01T00:00:05Z)");
     assert!(overview(&cluster(pod)).contains(&not_looked_at));
     let with = |event: &str| cluster(&format!("{pod}{event}"));
     assert!(overview(&with(event)).contains(&warned));
@@ -449,7 +450,9 @@ lastTimestamp: '2026-01-01T00:00:05Z'
     let screen = Screen::new(&survey, &cluster, diagnosis).unwrap();
     let text = screen.text(TextStyle::wide(100)).unwrap();
     assert!(
-        text.contains("\nLast warning: FailedAttachVolume: Multi-Attach error\n"),
+        text.contains(
+            "\nLast warning: FailedAttachVolume: Multi-Attach error (2026-01-01T00:00:05Z)\n"
+        ),
         "{text}"
     );
 }
@@ -593,6 +596,31 @@ volumeBindingMode: Immediate
     let made = "metadata: {creationTimestamp: '2026-01-01T00:00:00Z', ";
     let made = GOOD.replace("metadata: {", made).replace("5Gi", "0");
     assert_eq!(cluster(&made).refusals, [""; 0]);
+}
+
+#[test]
+fn no_width_is_too_small_and_colour_is_for_terminals_that_have_it() {
+    let style = |width, variables: &[(&str, &str)], is_terminal| {
+        let variable = |name: &str| {
+            let mut variables = variables.iter();
+            let found = variables.find(|(one, _)| *one == name);
+            found.map_or_else(String::new, |(_, value)| (*value).to_owned())
+        };
+        let style = screens::style(width, variable, is_terminal);
+        (style.width, style.color)
+    };
+    assert_eq!(style(None, &[], false), (100, false));
+    assert_eq!(style(None, &[("COLUMNS", "120")], true), (120, true));
+    assert_eq!(style(Some(90), &[("COLUMNS", "120")], true), (90, true));
+    assert_eq!(
+        style(None, &[("COLUMNS", "0"), ("TERM", "dumb")], true),
+        (100, false)
+    );
+    assert_eq!(style(Some(0), &[("NO_COLOR", "1")], true), (40, false));
+    assert_eq!(
+        style(Some(1), &[("TERM", "xterm"), ("NO_COLOR", "")], true),
+        (40, true)
+    );
 }
 
 /// The screens in the README are pieces of what their commands print.

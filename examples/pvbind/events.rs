@@ -34,7 +34,8 @@ struct Event {
     reason: String,
     message: String,
     by: String,
-    /// When it was seen last.
+    /// When it was seen last, as it is written and in order.
+    time: String,
     at: Option<i128>,
     /// It warns of nothing.
     is_normal: bool,
@@ -83,6 +84,7 @@ impl Events {
                 "/deprecatedSource/component",
             ]),
             at: Timestamp::from(at.as_str()).unix_nanos(),
+            time: at,
             is_normal: text(&["/type"]) == "Normal",
         });
     }
@@ -103,14 +105,18 @@ impl Events {
         told
     }
 
-    /// The newest warning about an object's storage, if one was recorded.
+    /// The newest warning about an object's storage with its time, if one was recorded.
     pub fn last_warning(&self, kind: &str, metadata: &ObjectMeta) -> Option<String> {
         let events = self.sorted(kind, metadata.namespace(), metadata.name());
         let mut events = events.into_iter().rev();
         let last = events.find(|event| {
             event.is_of(metadata) && STORAGE.contains(&event.reason.as_str()) && !event.is_normal
         })?;
-        Some(format!("{}: {}", last.reason, last.message))
+        let time = match last.time.as_str() {
+            "" => String::new(),
+            time => format!(" ({time})"),
+        };
+        Some(format!("{}: {}{time}", last.reason, last.message))
     }
 
     /// What its provisioner said last of this very claim, if that is a failure.

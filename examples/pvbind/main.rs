@@ -89,9 +89,6 @@ enum Output {
     Json,
 }
 
-/// Narrower lines would hold one word each.
-const NARROWEST: usize = 40;
-
 /// What to look into.
 enum Subject {
     Everything,
@@ -188,14 +185,7 @@ fn subject(files: &mut Vec<String>) -> Result<Subject, String> {
 
 fn style(arguments: &Arguments) -> TextStyle {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
-    // A terminal that does not know its width says 0.
-    let columns = variable("COLUMNS")
-        .parse()
-        .ok()
-        .filter(|columns| *columns > 0);
-    let width = arguments.width.or(columns).unwrap_or(100);
-    let has_colors = variable("NO_COLOR").is_empty() && variable("TERM") != "dumb";
-    TextStyle::wide(width.max(NARROWEST)).colored(std::io::stdout().is_terminal() && has_colors)
+    screens::style(arguments.width, variable, std::io::stdout().is_terminal())
 }
 
 /// Prints the output. A reader that has seen enough (`| head`) is no failure.

@@ -15,8 +15,24 @@ use crate::{document, search};
 
 /// So many pods that do not run yet, and refusals, are listed.
 const LISTED: usize = 20;
+/// Narrower lines would hold one word each.
+const NARROWEST: usize = 40;
 /// So many characters of a line about one are printed.
 const LONGEST: usize = 600;
+
+/// How to print, given the environment's variables.
+pub fn style(
+    width: Option<usize>,
+    variable: impl Fn(&str) -> String,
+    is_terminal: bool,
+) -> TextStyle {
+    // A terminal that does not know its width says 0.
+    let columns = variable("COLUMNS").parse().ok();
+    let columns = columns.filter(|columns| *columns > 0);
+    let width = width.or(columns).unwrap_or(100).max(NARROWEST);
+    let has_colors = variable("NO_COLOR").is_empty() && variable("TERM") != "dumb";
+    TextStyle::wide(width).colored(is_terminal && has_colors)
+}
 
 /// The overview.
 pub fn everything(view: &ViewDiagnosis, cluster: &Cluster, style: TextStyle) -> String {
