@@ -397,7 +397,7 @@ status: {phase: Pending}
     let text = overview(&known);
     assert!(!text.contains("not judged"), "{text}");
     assert!(
-        text.contains("claims  1 fine (1 of them waits for its first pod)\n"),
+        text.contains("claims  1 fine (1 waits for a pod)\n"),
         "{text}"
     );
 }
@@ -596,6 +596,47 @@ volumeBindingMode: Immediate
     let made = "metadata: {creationTimestamp: '2026-01-01T00:00:00Z', ";
     let made = GOOD.replace("metadata: {", made).replace("5Gi", "0");
     assert_eq!(cluster(&made).refusals, [""; 0]);
+}
+
+#[test]
+fn what_the_scheduler_misses_beside_volumes_is_told_once_for_all_pods_it_said_it_of() {
+    let mut yaml = "
+kind: Node
+metadata: {name: n1}
+---
+kind: PersistentVolume
+metadata: {name: pv-1}
+spec: {claimRef: {namespace: shop, name: data}, nfs: {server: nas, path: /x}}
+status: {phase: Bound}
+---
+kind: PersistentVolumeClaim
+metadata: {namespace: shop, name: data, annotations: {pv.kubernetes.io/bind-completed: 'yes'}}
+spec: {storageClassName: '', volumeName: pv-1}
+status: {phase: Bound}
+"
+    .to_owned();
+    for pod in ["a", "b"] {
+        yaml += &format!(
+            "---
+kind: Pod
+metadata: {{namespace: shop, name: {pod}}}
+spec: {{volumes: [{{persistentVolumeClaim: {{claimName: data}}}}]}}
+status: {{phase: Pending}}
+---
+kind: Event
+type: Warning
+involvedObject: {{kind: Pod, namespace: shop, name: {pod}}}
+reason: FailedScheduling
+message: '1 Insufficient cpu. preemption: no'
+"
+        );
+    }
+    let text = overview(&cluster(&yaml));
+    let line = "of 2 pods such as shop/a the scheduler said last: 1 Insufficient cpu.\n";
+    assert!(text.contains(line), "{text}");
+    let started = yaml.replace("spec: {volumes", "spec: {nodeName: n1, volumes");
+    let text = overview(&cluster(&started));
+    assert!(!text.contains("the scheduler said"), "{text}");
 }
 
 #[test]

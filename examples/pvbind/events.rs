@@ -107,16 +107,37 @@ impl Events {
 
     /// The newest warning about an object's storage with its time, if one was recorded.
     pub fn last_warning(&self, kind: &str, metadata: &ObjectMeta) -> Option<String> {
-        let events = self.sorted(kind, metadata.namespace(), metadata.name());
-        let mut events = events.into_iter().rev();
-        let last = events.find(|event| {
-            event.is_of(metadata) && STORAGE.contains(&event.reason.as_str()) && !event.is_normal
+        let last = self.last(kind, metadata, |event| {
+            STORAGE.contains(&event.reason.as_str()) && !event.is_normal
         })?;
         let time = match last.time.as_str() {
             "" => String::new(),
             time => format!(" ({time})"),
         };
         Some(format!("{}: {}{time}", last.reason, last.message))
+    }
+
+    /// Why the scheduler found no node for a pod, the last time.
+    pub fn scheduler_said(&self, metadata: &ObjectMeta) -> Option<&str> {
+        let last = self.last("Pod", metadata, |event| event.reason == "FailedScheduling")?;
+        // What follows is of preemption, which moves no volumes.
+        let ends = [" no new claims to deallocate", " preemption: "];
+        let message = ends.iter().fold(last.message.as_str(), |message, end| {
+            message.split(end).next().unwrap_or_default()
+        });
+        Some(message)
+    }
+
+    /// The newest event about this very object that is such a one.
+    fn last(
+        &self,
+        kind: &str,
+        metadata: &ObjectMeta,
+        is_such: impl Fn(&Event) -> bool,
+    ) -> Option<&Event> {
+        let events = self.sorted(kind, metadata.namespace(), metadata.name());
+        let mut events = events.into_iter().rev();
+        events.find(|event| event.is_of(metadata) && is_such(event))
     }
 
     /// What its provisioner said last of this very claim, if that is a failure.

@@ -1,10 +1,10 @@
 //! What is printed: of everything, or of one object in full.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use pvbind::api::PodPhase;
 use pvbind::diagnosis::{
-    ClaimFacts, Diagnosis, Facts, Kind, PodFacts, Severity, Survey, TextStyle, ViewDiagnosis,
+    ClaimFacts, Code, Diagnosis, Facts, Kind, PodFacts, Severity, Survey, TextStyle, ViewDiagnosis,
     printable,
 };
 use pvbind::view::Snapshot;
@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 use crate::cluster::Cluster;
 use crate::{document, search};
 
-/// So many pods that do not run yet, and refusals, are listed.
+/// So many lines of a kind are printed below the counts.
 const LISTED: usize = 20;
 /// Narrower lines would hold one word each.
 const NARROWEST: usize = 40;
-/// So many characters of a line about one are printed.
+/// So many characters of one of them are printed.
 const LONGEST: usize = 600;
 
 /// How to print, given the environment's variables.
@@ -37,14 +37,16 @@ pub fn style(
 /// The overview.
 pub fn everything(view: &ViewDiagnosis, cluster: &Cluster, style: TextStyle) -> String {
     let mut text = view.text(style);
-    let not_running = not_running(cluster);
-    for line in not_running.iter().take(LISTED) {
-        text.push_str(line);
-        text.push('\n');
-    }
-    if not_running.len() > LISTED {
-        let more = not_running.len() - LISTED;
-        text.push_str(&format!("and {more} more pods that do not run yet\n"));
+    for lines in [not_scheduled(view, cluster), not_running(cluster)] {
+        for line in lines.iter().take(LISTED) {
+            let line: String = line.chars().take(LONGEST).collect();
+            text.push_str(&printable(&line));
+            text.push('\n');
+        }
+        if lines.len() > LISTED {
+            let more = lines.len() - LISTED;
+            text.push_str(&format!("and {more} more lines of this kind\n"));
+        }
     }
     text + &remarks(cluster, &NotJudged::of(view.iter()))
 }
@@ -189,6 +191,31 @@ fn remarks(cluster: &Cluster, not_judged: &NotJudged) -> String {
     text
 }
 
+/// What the scheduler said last of pods that have volumes and no node, for what
+/// it misses is told in no object that is diagnosed.
+fn not_scheduled(view: &ViewDiagnosis, cluster: &Cluster) -> Vec<String> {
+    let mut pods_by_message: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for diagnosis in view.iter() {
+        if diagnosis.main().code() != Code::PodSomeNodesFit {
+            continue;
+        }
+        let key = diagnosis.object.key();
+        let pod = cluster.pod(&key).ok();
+        if let Some(message) = pod.and_then(|pod| cluster.events.scheduler_said(&pod.metadata)) {
+            pods_by_message.entry(message).or_default().push(key);
+        }
+    }
+    let lines = pods_by_message.into_iter().map(|(message, pods)| {
+        let first = pods.first().map_or("", String::as_str);
+        let whose = match pods.len() {
+            1 => format!("pod {first}"),
+            count => format!("{count} pods such as {first}"),
+        };
+        format!("of {whose} the scheduler said last: {message}")
+    });
+    lines.collect()
+}
+
 /// Pods that have a node and do not run. Whether their volumes are attached and
 /// mounted is in no object that is diagnosed, only in events.
 fn not_running(cluster: &Cluster) -> Vec<String> {
@@ -203,8 +230,7 @@ fn not_running(cluster: &Cluster) -> Vec<String> {
             None => "whether its volumes are attached and mounted was not looked at".to_owned(),
         };
         let (key, node) = (pod.metadata.key(), pod.node_name());
-        let line = format!("pod {key} is on node {node} and does not run yet; {said}");
-        printable(&line.chars().take(LONGEST).collect::<String>())
+        format!("pod {key} is on node {node} and does not run yet; {said}")
     });
     lines.collect()
 }

@@ -209,8 +209,8 @@ impl ViewDiagnosis {
         let is_claim = |one: &&Diagnosis| one.main().code() == Code::ClaimWaitsForConsumer;
         match self.of(Severity::Fine).filter(is_claim).count() {
             0 => String::new(),
-            1 => " (1 of them waits for its first pod)".to_owned(),
-            count => format!(" ({count} of them wait for their first pod)"),
+            1 => " (1 waits for a pod)".to_owned(),
+            count => format!(" ({count} wait for a pod)"),
         }
     }
 }
