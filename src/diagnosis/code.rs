@@ -289,6 +289,8 @@ codes! {
     VolumeDriverUnknown = "volume-driver-unknown", Risk;
     /// The volume lies on a node, and does not say on which.
     VolumeLocalAnywhere = "volume-local-anywhere", Fault;
+    /// Another volume is the same one of the backend.
+    VolumeHandleShared = "volume-handle-shared", Risk;
     /// The labels of the volume name a zone or region in which there is no node.
     VolumeZoneElsewhere = "volume-zone-elsewhere", Risk;
     /// The volume lists an access mode that does not exist.
@@ -323,6 +325,8 @@ codes! {
     PodCannotStart = "pod-cannot-start", Fault;
     /// A claim is for one pod alone, and another pod uses it.
     PodClaimInUse = "pod-claim-in-use", Fault [FailedScheduling];
+    /// A claim is for one pod alone, and other pods wait for it as well.
+    PodClaimContested = "pod-claim-contested", Risk;
     /// A claim is being deleted.
     PodClaimTerminating = "pod-claim-terminating", Fault [FailedScheduling];
     /// The claim of an ephemeral volume is not the pod's.

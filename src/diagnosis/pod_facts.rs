@@ -100,6 +100,13 @@ facts! {
             /// The pods of its namespace that use it.
             pods: Vec<String>,
         },
+        /// See [`Code::PodClaimContested`](super::Code::PodClaimContested).
+        ClaimContested: PodClaimContested {
+            /// The claim.
+            claim: ClaimKey,
+            /// The other pods of its namespace that wait for it.
+            pods: Vec<String>,
+        },
         /// See [`Code::PodClaimTerminating`](super::Code::PodClaimTerminating).
         ClaimTerminating: PodClaimTerminating {
             /// The claim.
@@ -262,6 +269,13 @@ impl fmt::Display for PodFacts {
             Is::ClaimInUse { claim, pods } => write!(
                 f,
                 "uses claim {}, which is for one pod alone and is used by {}",
+                Name(&named(claim)),
+                Names(pods)
+            ),
+            Is::ClaimContested { claim, pods } => write!(
+                f,
+                "uses claim {}, which is for one pod alone and is waited for by {} too: one of \
+                 them is scheduled",
                 Name(&named(claim)),
                 Names(pods)
             ),

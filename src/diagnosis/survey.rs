@@ -61,6 +61,8 @@ pub struct Survey<'a, V: ?Sized> {
     claim_names: OnceLock<NamesToMean>,
     class_names: OnceLock<NamesToMean>,
     naming: OnceLock<Naming>,
+    /// The names of volumes, by driver and handle.
+    handles: OnceLock<BTreeMap<String, BTreeMap<String, Vec<String>>>>,
     /// What was found out about volumes, which several claims may ask for.
     offers: Mutex<BTreeMap<String, (PersistentVolume, Arc<Offers>)>>,
     /// What was found out about claims, which several volumes and pods may ask
@@ -186,6 +188,7 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
             claim_names: OnceLock::new(),
             class_names: OnceLock::new(),
             naming: OnceLock::new(),
+            handles: OnceLock::new(),
             offers: Mutex::default(),
             mains: Mutex::default(),
             pods: Mutex::default(),
@@ -337,6 +340,26 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
     /// The claims, by what they are named and what they name.
     pub(super) fn naming(&self) -> &Naming {
         self.naming.get_or_init(|| Naming::new(&self.claims))
+    }
+
+    /// The volumes of a driver and handle.
+    pub(super) fn of_handle(&self, driver: &str, handle: &str) -> &[String] {
+        let handles = self.handles.get_or_init(|| {
+            let mut handles: BTreeMap<String, BTreeMap<String, Vec<String>>> = BTreeMap::new();
+            for volume in &self.volumes {
+                let Some(csi) = &volume.spec.csi else {
+                    continue;
+                };
+                let of_driver = csi.driver.clone().unwrap_or_default();
+                let of_handle = csi.volume_handle.clone().unwrap_or_default();
+                let names = handles.entry(of_driver).or_default().entry(of_handle);
+                names.or_default().push(volume.name().to_owned());
+            }
+            handles
+        });
+        let of_driver = handles.get(driver);
+        let names = of_driver.and_then(|of_driver| of_driver.get(handle));
+        names.map(Vec::as_slice).unwrap_or_default()
     }
 
     /// What the pending claims can do with a volume, found out once.

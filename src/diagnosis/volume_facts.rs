@@ -41,6 +41,9 @@ impl fmt::Display for Reclaim {
                 "deleted with its data by external provisioner {}, if that runs",
                 Name(driver)
             ),
+            Reclaim::LeftExternally(driver) if driver.is_empty() => {
+                f.write_str("left as it is, with its data, as no provisioner made it")
+            }
             Reclaim::LeftExternally(driver) => write!(
                 f,
                 "left as it is, with its data, by external provisioner {}",
@@ -216,6 +219,9 @@ facts! {
             nodes: usize,
             /// Why one of them cannot reach it, term by term.
             example: Vec<String>,
+            /// The label that it asks for, where it is one, and the values that nodes
+            /// have of it, of many the first few.
+            there_are: Option<(String, Vec<String>)>,
             /// The node that has its data, where it is a node that is gone.
             lost_node: Option<String>,
         },
@@ -248,6 +254,15 @@ facts! {
         LocalAnywhere: VolumeLocalAnywhere {
             /// The volume.
             volume: String,
+        },
+        /// See [`Code::VolumeHandleShared`](super::Code::VolumeHandleShared).
+        HandleShared: VolumeHandleShared {
+            /// The driver.
+            driver: String,
+            /// The handle.
+            handle: String,
+            /// The other volumes.
+            others: Vec<String>,
         },
         /// See [`Code::VolumeZoneElsewhere`](super::Code::VolumeZoneElsewhere).
         ZoneElsewhere: VolumeZoneElsewhere {

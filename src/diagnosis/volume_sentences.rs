@@ -147,6 +147,9 @@ impl fmt::Display for VolumeFacts {
             Is::Failed { message, retry } => {
                 failed(f, message)?;
                 match retry {
+                    Reclaim::LeftExternally(driver) if driver.is_empty() => {
+                        f.write_str(": nothing is tried again, as no provisioner made it")
+                    }
                     Reclaim::LeftExternally(driver) => write!(
                         f,
                         ": nothing is tried again, as external provisioner {} deletes only what is Released",
@@ -196,11 +199,22 @@ impl fmt::Display for VolumeFacts {
                 Count(*nodes, "node"),
                 Name(lost)
             ),
-            Is::Unreachable { nodes, example, .. } => {
+            Is::Unreachable {
+                nodes,
+                example,
+                there_are,
+                ..
+            } => {
                 write!(f, "can be reached from none of {}", Count(*nodes, "node"))?;
                 match example.is_empty() {
-                    true => f.write_str(": its node affinity has no terms"),
-                    false => write!(f, ": {}", Parts(example)),
+                    true => f.write_str(": its node affinity has no terms")?,
+                    false => write!(f, ": {}", Parts(example))?,
+                }
+                match there_are {
+                    Some((label, values)) if values.len() > 1 => {
+                        write!(f, "; of {} there is {}", Name(label), Names(values))
+                    }
+                    _ => Ok(()),
                 }
             }
             Is::AffinityNodeName { label, node, has } => {
@@ -235,6 +249,18 @@ impl fmt::Display for VolumeFacts {
                 "volume {} lies on a node, and its node affinity, which would say on which, is \
                  missing: API servers refuse it",
                 Name(volume)
+            ),
+            Is::HandleShared {
+                driver,
+                handle,
+                others,
+            } => write!(
+                f,
+                "is the same volume of driver {} (volumeHandle {}) as {}: two claims may write to \
+                 it, and what deletes one deletes the data of all",
+                Name(driver),
+                Name(handle),
+                Names(others)
             ),
             Is::ZoneElsewhere {
                 labels,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::{FieldRequirement, Requirement, SelectorError};
+use super::{Condition, FieldRequirement, Requirement, SelectorError};
 
 /// A requirement that does not hold, and what was found instead.
 ///
@@ -104,11 +104,16 @@ impl fmt::Display for Unmet<'_> {
             Unmet::Label {
                 requirement,
                 found: Some(found),
-            } => write!(f, "`{requirement}` fails: the label is `{}`", Short(found)),
+            } => write!(
+                f,
+                "`{}` fails: the label is `{}`",
+                Few(requirement),
+                Short(found)
+            ),
             Unmet::Label {
                 requirement,
                 found: None,
-            } => write!(f, "`{requirement}` fails: there is no such label"),
+            } => write!(f, "`{}` fails: there is no such label", Few(requirement)),
             Unmet::Field { requirement, found } => {
                 write!(f, "`{requirement}` fails: the field is `{}`", Short(found))
             }
@@ -188,6 +193,33 @@ impl fmt::Display for TermOutcome<'_> {
 /// A text of which at most about [`SHOWN`] bytes are shown.
 struct Short<'a>(&'a str);
 
+/// A requirement, of whose many values the first few are told.
+struct Few<'a>(&'a Requirement);
+
+/// So many values are told.
+const TOLD: usize = 10;
+
+impl fmt::Display for Few<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Few(requirement) = self;
+        let operator = match requirement.condition() {
+            Condition::In(_) => "in",
+            Condition::NotIn(_) => "notin",
+            _ => return requirement.fmt(f),
+        };
+        let values = requirement.values();
+        let more = values.len().saturating_sub(TOLD);
+        if more == 0 {
+            return requirement.fmt(f);
+        }
+        write!(f, "{} {operator} (", requirement.key())?;
+        for value in values.iter().take(TOLD) {
+            write!(f, "{},", Short(value))?;
+        }
+        write!(f, " and {more} more)")
+    }
+}
+
 /// The length of the longest name that Kubernetes admits.
 const SHOWN: usize = 253;
 
@@ -227,6 +259,26 @@ mod tests {
         assert_eq!(
             outcomes[0].to_string(),
             format!("`!zone` fails: the label is `{}…`", "é".repeat(127))
+        );
+    }
+
+    #[test]
+    fn of_many_values_the_first_few_are_told() {
+        let of = |count: usize| {
+            let values: Vec<String> = (0..count).map(|value| value.to_string()).collect();
+            let written = serde_json::from_value(serde_json::json!({"nodeSelectorTerms": [
+                {"matchExpressions": [{"key": "zone", "operator": "In", "values": values}]}]}));
+            let selector = CompiledNodeSelector::compile(&written.unwrap());
+            let labels = BTreeMap::from([("zone", "x")]);
+            selector.explain(&labels, None)[0].to_string()
+        };
+        assert_eq!(
+            of(10),
+            "`zone in (0,1,2,3,4,5,6,7,8,9)` fails: the label is `x`"
+        );
+        assert_eq!(
+            of(2_000),
+            "`zone in (0,1,10,100,1000,1001,1002,1003,1004,1005, and 1990 more)` fails: the label is `x`"
         );
     }
 }

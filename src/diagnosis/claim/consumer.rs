@@ -55,9 +55,15 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             .collect();
         let waiting = if staying.is_empty() { waiting } else { staying };
         let told = waiting.iter().take(NAMED);
+        let mut remedies = Vec::new();
         let pods: Vec<PodStanding> = told
             .map(|pod| {
                 let main = self.looks_into_pods.then(|| self.survey.pod_main(pod));
+                for remedy in main.iter().flat_map(|main| &main.remedies) {
+                    if !remedies.contains(remedy) {
+                        remedies.push(remedy.clone());
+                    }
+                }
                 PodStanding {
                     pod: pod.name().to_owned(),
                     code: main.as_ref().map(Finding::code),
@@ -70,7 +76,9 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             severity == Some(Severity::Fault)
         };
         let count = waiting.len();
-        let facts = match pods.iter().all(cannot) && count <= pods.len() {
+        let is_stuck = pods.iter().all(cannot) && count <= pods.len();
+        remedies.retain(|_| is_stuck);
+        let facts = match is_stuck {
             true => ClaimFacts::PodsUnschedulable {
                 pods,
                 count,
@@ -82,7 +90,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 slip: None,
             },
         };
-        let mut findings = vec![facts.into()];
+        let mut findings = vec![Finding::from(facts).with_all(remedies)];
         findings.extend(self.bypassed(&users));
         let others = waiting
             .iter()

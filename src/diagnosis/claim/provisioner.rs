@@ -215,7 +215,10 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                     provisioner,
                     message,
                 };
-                Some(facts.into())
+                Some(Finding::from(facts).with(Remedy::new(
+                    "mend what the driver says",
+                    "the provisioner tries again by itself, ever more slowly",
+                )))
             }
         }
     }

@@ -35,15 +35,16 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             findings.extend(self.provisioner_refuses(&name));
             findings.extend(self.provisioner_failed(&name));
         }
-        let node = self.claim.metadata.annotation(names::SELECTED_NODE);
-        findings.push(
-            ClaimFacts::WaitsForProvisioner {
+        // Who refuses the claim, or waits for somebody else, is not waited for.
+        if findings.is_empty() {
+            let node = self.claim.metadata.annotation(names::SELECTED_NODE);
+            let facts = ClaimFacts::WaitsForProvisioner {
                 provisioner: name.clone(),
                 is_in_tree,
                 node: node.map(str::to_owned),
-            }
-            .into(),
-        );
+            };
+            findings.push(facts.into());
+        }
         if !is_in_tree {
             findings.extend(self.driver_unknown(&name));
         }

@@ -5,6 +5,7 @@ use serde_json::json;
 use super::Examination;
 use crate::diagnosis::census::NEAREST;
 use crate::diagnosis::parts::{Counted, Miss, Slip, is_tiny};
+use crate::diagnosis::words::Modes;
 use crate::diagnosis::{ClaimFacts, Code, Finding, Kind, ObjectName, Patch, Remedy, VolumeFacts};
 use crate::matching::{FindOptions, MatchReport, Refusal, Summary, VolumeReport};
 use crate::view::DiagnosticView;
@@ -58,14 +59,14 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         }
         let mut nearest = report.near_misses();
         nearest.truncate(NEAREST);
-        let mut findings: Vec<Finding> = vec![
-            ClaimFacts::NoVolumeFits {
-                summary: summary.to_string(),
-                refused: summary.refused.iter().map(Counted::of).collect(),
-                nearest: nearest.iter().map(|miss| Miss::of(miss)).collect(),
-            }
-            .into(),
-        ];
+        let facts = ClaimFacts::NoVolumeFits {
+            summary: summary.to_string(),
+            refused: summary.refused.iter().map(Counted::of).collect(),
+            nearest: nearest.iter().map(|miss| Miss::of(miss)).collect(),
+        };
+        let given = nearest.iter().find_map(|miss| self.give_class(miss));
+        let finding = Finding::from(facts).with_all(given);
+        let mut findings: Vec<Finding> = vec![finding.with(self.create_volume())];
         findings.extend(
             nearest
                 .iter()
@@ -85,6 +86,42 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             })
         }));
         findings
+    }
+
+    /// A volume that would fit if it had the claim's class, and has none.
+    fn give_class(&self, miss: &VolumeReport<'_>) -> Option<Remedy> {
+        let (volume, class) = (miss.volume, self.claim.class_name());
+        let is_only_class = matches!(miss.refusals.as_slice(), [Refusal::Class { .. }]);
+        if !is_only_class || class.is_empty() || !volume.class_name().is_empty() {
+            return None;
+        }
+        let metadata = &volume.metadata;
+        let patch = json!({"spec": {"storageClassName": class}});
+        let patch = Patch::of(ObjectName::of(Kind::Volume, metadata), metadata, patch);
+        let remedy = Remedy::new(
+            format!(
+                "give volume `{}` the class `{class}`, if it is meant",
+                volume.name()
+            ),
+            "claims without class no longer get it",
+        );
+        Some(remedy.patching(patch))
+    }
+
+    fn create_volume(&self) -> Remedy {
+        let claim = self.claim;
+        let class = match claim.class_name() {
+            "" => "without class".to_owned(),
+            class => format!("of class `{class}`"),
+        };
+        let asked = claim.requested_storage();
+        Remedy::new(
+            format!(
+                "create a volume {class}, of {asked} or more, with {}",
+                Modes(claim.access_modes())
+            ),
+            "a claim that is not bound takes it, this one or another",
+        )
     }
 
     /// The volume is too small only because one amount is decimal and the other

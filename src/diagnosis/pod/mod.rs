@@ -37,6 +37,9 @@ pub(super) fn diagnose<V: DiagnosticView + ?Sized>(survey: &Survey<'_, V>, pod: 
         let scheduler = scheduler.to_owned();
         notes.push(PodFacts::OtherScheduler { scheduler }.into());
     }
+    if is_waiting {
+        notes.extend(contested(survey, pod));
+    }
     if !pod.is_finished() {
         notes.extend(data_at_risk(survey, pod));
     }
@@ -183,13 +186,19 @@ fn refused<V: DiagnosticView + ?Sized>(
                 PodFacts::ClaimLost { claim, volume }.into()
             }
             ClaimNotReady::BeingDeleted { claim } => {
-                PodFacts::ClaimTerminating { claim: key(claim) }.into()
+                let remedy = Remedy::new(
+                    format!("when claim `{claim}` is gone, create it again"),
+                    "the pod is scheduled then, and starts without the data, unless the volume is \
+                     kept and given to the new claim",
+                );
+                let facts = PodFacts::ClaimTerminating { claim: key(claim) };
+                Finding::from(facts).with(remedy)
             }
-            ClaimNotReady::NotOwned { claim, .. } => PodFacts::ClaimNotOwned { claim }.into(),
+            ClaimNotReady::NotOwned { claim, .. } => not_owned(claim),
         },
         PreFilterRefusal::Split(split) => match split {
             SplitError::ClaimMissing { claim } => missing(survey, claim),
-            SplitError::NotOwned { claim, .. } => PodFacts::ClaimNotOwned { claim }.into(),
+            SplitError::NotOwned { claim, .. } => not_owned(claim),
             SplitError::NoBindingMode { class } => PodFacts::NoBindingMode { class }.into(),
         },
         PreFilterRefusal::UnboundImmediate { claims } => {
@@ -263,6 +272,35 @@ fn in_use<V: DiagnosticView + ?Sized>(
     })
 }
 
+/// Other pods wait for a claim that is for one pod alone.
+fn contested<V: DiagnosticView + ?Sized>(survey: &Survey<'_, V>, pod: &Pod) -> Vec<Finding> {
+    let namespace = pod.metadata.namespace();
+    let claims = pod.claims().take(TOLD).filter_map(|of_pod| {
+        let claim = survey.view.claim(namespace, &of_pod.claim)?;
+        Sharing::of(&claim)
+            .is_enforced()
+            .then(|| ClaimKey::of(&claim))
+    });
+    let findings = claims.filter_map(|claim| {
+        let mut pods = Vec::new();
+        let visit = &mut |other: &Pod| {
+            let is_waiting = other.node_name().is_empty()
+                && !other.is_finished()
+                && !other.metadata.is_being_deleted();
+            if is_waiting && other.name() != pod.name() {
+                pods.push(other.name().to_owned());
+            }
+        };
+        survey
+            .view
+            .visit_pods_using_claim(namespace, &claim.name, visit);
+        pods.sort_unstable();
+        pods.dedup();
+        (!pods.is_empty()).then(|| PodFacts::ClaimContested { claim, pods }.into())
+    });
+    findings.collect()
+}
+
 fn missing<V: DiagnosticView + ?Sized>(survey: &Survey<'_, V>, claim: ClaimKey) -> Finding {
     if !survey.known.has_claims_of(&claim.namespace) {
         return not_known("claims", &claim.to_string());
@@ -272,10 +310,28 @@ fn missing<V: DiagnosticView + ?Sized>(survey: &Survey<'_, V>, claim: ClaimKey) 
     let mut similar = survey.similar_claims(&claim);
     let own = format!("{}/", claim.namespace);
     similar.retain(|similar| similar.starts_with(&own));
-    PodFacts::ClaimMissing {
+    let create = Remedy::new(
+        format!("create claim `{claim}`"),
+        "the pod is scheduled when the claim is bound, or with it",
+    );
+    let rename = similar.first().filter(|_| similar.len() == 1).map(|other| {
+        Remedy::new(
+            format!("if claim `{other}` was meant, correct its name where the pod is made"),
+            "the volumes of a pod cannot be changed: it is to be created again",
+        )
+    });
+    let facts = PodFacts::ClaimMissing {
         claim,
         similar,
         elsewhere,
-    }
-    .into()
+    };
+    Finding::from(facts).with_all(rename).with(create)
+}
+
+fn not_owned(claim: ClaimKey) -> Finding {
+    let remedy = Remedy::new(
+        format!("rename the pod or its volume, or delete claim `{claim}` if nobody needs its data"),
+        "a claim of that name is then made for the pod alone",
+    );
+    Finding::from(PodFacts::ClaimNotOwned { claim }).with(remedy)
 }

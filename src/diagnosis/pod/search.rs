@@ -8,7 +8,7 @@ use super::obstacles::obstacles;
 use crate::api::{ClaimKey, Node, PersistentVolumeClaim, Pod, names};
 use crate::diagnosis::parts::Counted;
 use crate::diagnosis::zone::ZoneLabels;
-use crate::diagnosis::{Finding, PodFacts, Survey};
+use crate::diagnosis::{Finding, PodFacts, Remedy, Survey};
 use crate::scheduling::{PodClaims, PodSearch, UnfitReason};
 use crate::selector::{CompiledNodeSelector, Labels as _};
 use crate::view::DiagnosticView;
@@ -116,12 +116,45 @@ pub(super) fn searched<V: DiagnosticView + ?Sized>(
     if let Some(conflict) = elsewhere.first().and_then(|node| zones.conflict(node)) {
         obstacles.push(conflict);
     }
-    PodFacts::NoNodeFits {
+    let remedies = remedies(&counts);
+    let facts = PodFacts::NoNodeFits {
         nodes,
         reasons: counts,
         obstacles,
+    };
+    Finding::from(facts).with_all(remedies)
+}
+
+/// What would make a node fit.
+fn remedies(reasons: &[Counted]) -> Vec<Remedy> {
+    let has = |code: &str| reasons.iter().any(|reason| reason.code == code);
+    let is_elsewhere = [UnfitReason::NodeAffinity.code(), "volume-zone"];
+    let is_elsewhere = is_elsewhere.into_iter().any(has);
+    let mut remedies = Vec::new();
+    if has(UnfitReason::NoVolume.code()) {
+        remedies.push(Remedy::new(
+            "create a volume that fits the claim and is in reach of a node that the pod may go to",
+            "the scheduler tries again when a volume appears",
+        ));
     }
-    .into()
+    if has(UnfitReason::NotEnoughSpace.code()) {
+        remedies.push(Remedy::new(
+            "free room in the backend, or ask for less in a new claim",
+            "the scheduler tries again when a pool changes",
+        ));
+    }
+    if is_elsewhere && has("node-selector") {
+        remedies.push(Remedy::new(
+            "let the pod's node selector and affinity admit a node that reaches its volumes",
+            "the pod is to be created again where it cannot be changed",
+        ));
+    } else if is_elsewhere {
+        remedies.push(Remedy::new(
+            "add a node that reaches all of the pod's volumes",
+            "the data does not move; a copy of it in reach needs a new claim",
+        ));
+    }
+    remedies
 }
 
 /// The scheduler has chosen a node that fits, and waits for what is to be made

@@ -30,6 +30,9 @@ const OLD_LABELS: [(&str, &str); 5] = [
 
 const HOST_LABEL: &str = "kubernetes.io/hostname";
 
+/// So many values of nodes are told.
+const THERE_ARE: usize = 10;
+
 /// So many values are looked up for hints.
 const VALUES: usize = 100;
 
@@ -48,7 +51,17 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             let terms = compiled.explain(node.metadata.labels(), None);
             terms.iter().map(ToString::to_string).collect()
         });
+        let mut keys: Vec<_> = asked(required).map(|(key, _)| key).collect();
+        keys.dedup();
+        let there_are = match keys.as_slice() {
+            [key] if nodes.len() > 1 => {
+                let values = nodes.values(key).take(THERE_ARE).map(str::to_owned);
+                Some(((*key).to_owned(), values.collect()))
+            }
+            _ => None,
+        };
         let facts = VolumeFacts::Unreachable {
+            there_are,
             nodes: nodes.len(),
             example: example.unwrap_or_default(),
             lost_node: self.lost_node(required),
@@ -61,8 +74,6 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             let remedies = without_node(lost);
             return vec![Finding::from(facts).with_all(remedies)];
         }
-        let mut keys: Vec<_> = asked(required).map(|(key, _)| key).collect();
-        keys.dedup();
         let own = keys.iter().find(|key| !is_of_cluster(key));
         let label = own.map(|key| {
             Remedy::new(

@@ -4,6 +4,9 @@ use super::Examination;
 use crate::diagnosis::{Finding, Remedy, VolumeFacts};
 use crate::view::DiagnosticView;
 
+/// So many volumes are told by name.
+const TOLD: usize = 10;
+
 impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     /// The volume's driver is not installed.
     pub(super) fn driver_unknown(&self) -> Option<Finding> {
@@ -24,6 +27,27 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             format!("see whether driver `{driver}` is installed, and whether that is its name"),
             "the driver of a volume cannot be changed: the object is to be made again",
         )))
+    }
+
+    /// Another volume is the same one of the backend.
+    pub(super) fn handle_shared(&self) -> Option<Finding> {
+        let csi = self.volume.spec.csi.as_ref()?;
+        let driver = csi.driver.as_deref().unwrap_or_default();
+        let handle = csi.volume_handle.as_deref().unwrap_or_default();
+        let same = self.survey.of_handle(driver, handle);
+        let others = same.iter().filter(|name| *name != self.volume.name());
+        let others: Vec<_> = others.take(TOLD).cloned().collect();
+        (!others.is_empty() && !handle.is_empty()).then(|| {
+            let facts = VolumeFacts::HandleShared {
+                driver: driver.to_owned(),
+                handle: handle.to_owned(),
+                others,
+            };
+            Finding::from(facts).with(Remedy::new(
+                "delete the objects that are too many, with policy Retain",
+                "the data stays in the backend, for the one that is left",
+            ))
+        })
     }
 
     /// The volume lies on a node, and does not say on which.

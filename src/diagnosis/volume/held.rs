@@ -78,16 +78,25 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                     similar.push(other);
                 }
             }
-            let is_free = |namespace: &str| {
-                let claim = self.survey.view.claim(namespace, &key.name);
-                claim.is_some_and(|claim| !claim.is_bind_completed())
-            };
             let meant = match elsewhere.as_slice() {
-                [namespace] if is_free(namespace) => Some(self.reserve_in(namespace, &key)),
+                [namespace] if self.is_free(namespace, &key.name) => {
+                    Some(self.reserve_in(namespace, &key))
+                }
+                _ => None,
+            };
+            let own = self.survey.similar_claims(&key);
+            let in_namespace = format!("{}/", key.namespace);
+            let own = own.iter().filter_map(|one| one.strip_prefix(&in_namespace));
+            let own: Vec<_> = own
+                .filter(|name| self.is_free(&key.namespace, name))
+                .collect();
+            let misspelt = match own.as_slice() {
+                [name] if meant.is_none() => Some(self.reserve_as(name, &key)),
                 _ => None,
             };
             let claim = key.clone();
             Finding::from(VolumeFacts::ReservedForNobody { claim, similar })
+                .with_all(misspelt)
                 .with_all(meant)
                 .with(Remedy::new(
                     format!("create claim `{key}`"),
@@ -105,6 +114,25 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         std::iter::once(finding)
             .chain((!is_available).then(|| self.not_available_yet()))
             .collect()
+    }
+
+    /// Whether there is such a claim, and it has no volume yet.
+    fn is_free(&self, namespace: &str, name: &str) -> bool {
+        let claim = self.survey.view.claim(namespace, name);
+        claim.is_some_and(|claim| !claim.is_bind_completed())
+    }
+
+    /// The claim that was meant may be one of a similar name.
+    fn reserve_as(&self, name: &str, key: &ClaimKey) -> Remedy {
+        let patch = self.patch(json!({"spec": {"claimRef": {"name": name}}}));
+        let remedy = Remedy::new(
+            format!(
+                "if claim `{}/{name}` was meant, correct the name",
+                key.namespace
+            ),
+            format!("claim `{key}`, if it is created later, no longer gets the volume"),
+        );
+        remedy.patching(patch)
     }
 
     /// The claim that was meant may be that of another namespace.
@@ -290,7 +318,11 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             let facts = VolumeFacts::FailedKept { message };
             return Finding::from(facts).with(clear).with(delete);
         }
+        let is_over = matches!(retry, Reclaim::LeftExternally(_));
         let facts = VolumeFacts::Failed { message, retry };
+        if is_over {
+            return Finding::from(facts).with(delete);
+        }
         let patch = json!({"spec": {"persistentVolumeReclaimPolicy": "Retain"}});
         let retain = Remedy::new(
             "set the policy to Retain, so that nothing is tried again",

@@ -30,6 +30,7 @@ pub(super) fn diagnose<V: DiagnosticView + ?Sized>(
     findings.extend(examination.going());
     findings.extend(examination.local_anywhere());
     findings.extend(examination.driver_unknown());
+    findings.extend(examination.handle_shared());
     findings.extend(examination.zone_elsewhere());
     findings.extend(examination.at_release());
     findings.extend(examination.recycle_deprecated());
@@ -161,7 +162,10 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 volume: self.volume.name().to_owned(),
                 has: has.clone(),
             };
-            facts.into()
+            Finding::from(facts).with(Remedy::new(
+                "write the volume's capacity with its unit, such as Gi",
+                "nothing checks that the volume really is as large",
+            ))
         })
     }
 
