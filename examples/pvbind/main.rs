@@ -122,6 +122,7 @@ fn run(mut arguments: Arguments) -> Result<(String, bool), String> {
     };
     let config = Config::kube_controller_manager();
     let cluster = Cluster::read(&arguments.files, arguments.complete, &config)?;
+    let is_refused = least == Severity::Risk && !cluster.refusals.is_empty();
     let survey = cluster.survey(&config);
     let diagnosis = match subject {
         Subject::Everything => {
@@ -131,7 +132,6 @@ fn run(mut arguments: Arguments) -> Result<(String, bool), String> {
                 Output::Text => screens::everything(&view, &cluster, style(&arguments)),
             };
             let worst = view.iter().next().map(Diagnosis::severity);
-            let is_refused = least == Severity::Risk && !cluster.refusals.is_empty();
             return Ok((output, is_refused || worst >= Some(least)));
         }
         Subject::Claim(key) => survey.claim(cluster.claim(&key)?),
@@ -143,7 +143,7 @@ fn run(mut arguments: Arguments) -> Result<(String, bool), String> {
         Output::Json => screen.json()?,
         Output::Text => screen.text(style(&arguments))?,
     };
-    Ok((output, screen.worst() >= least))
+    Ok((output, is_refused || screen.worst() >= least))
 }
 
 /// The words after the files, if they name an object.
