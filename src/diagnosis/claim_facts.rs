@@ -345,6 +345,9 @@ facts! {
             nodes: usize,
             /// Why one of them is not allowed, term by term.
             example: Vec<String>,
+            /// The label that they ask for, where it is one, and its values on
+            /// nodes, of many the first few.
+            there_are: Option<(String, Vec<String>)>,
         },
         /// See [`Code::ClaimNoCapacityPool`](super::Code::ClaimNoCapacityPool).
         NoCapacityPool: ClaimNoCapacityPool {

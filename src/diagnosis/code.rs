@@ -289,6 +289,8 @@ codes! {
     VolumeDriverUnknown = "volume-driver-unknown", Risk;
     /// The volume lies on a node, and does not say on which.
     VolumeLocalAnywhere = "volume-local-anywhere", Fault;
+    /// The volume is of an in-tree plugin that is no more.
+    VolumeSourceGone = "volume-source-gone", Fault;
     /// Another volume is the same one of the backend.
     VolumeHandleShared = "volume-handle-shared", Risk;
     /// The labels of the volume name a zone or region in which there is no node.

@@ -365,10 +365,11 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
     /// What the pending claims can do with a volume, found out once.
     pub(super) fn offers(&self, volume: &PersistentVolume) -> Arc<Offers> {
         let found_out = || self.offers.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = found_out().get(volume.name()).cloned();
-        if let Some((of, offers)) = found
-            && of == *volume
-        {
+        let found = found_out()
+            .get(volume.name())
+            .filter(|(of, _)| of == volume)
+            .map(|(_, offers)| Arc::clone(offers));
+        if let Some(offers) = found {
             return offers;
         }
         let vac_enabled = self.config.attributes_classes;

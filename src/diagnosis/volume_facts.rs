@@ -255,6 +255,13 @@ facts! {
             /// The volume.
             volume: String,
         },
+        /// See [`Code::VolumeSourceGone`](super::Code::VolumeSourceGone).
+        SourceGone: VolumeSourceGone {
+            /// The source.
+            source: String,
+            /// The version of Kubernetes that no longer has its plugin.
+            since: String,
+        },
         /// See [`Code::VolumeHandleShared`](super::Code::VolumeHandleShared).
         HandleShared: VolumeHandleShared {
             /// The driver.

@@ -250,6 +250,12 @@ impl fmt::Display for VolumeFacts {
                  missing: API servers refuse it",
                 Name(volume)
             ),
+            Is::SourceGone { source, since } => write!(
+                f,
+                "is of {}, whose in-tree plugin is gone since Kubernetes {}: no node mounts it",
+                Name(source),
+                Cut(since)
+            ),
             Is::HandleShared {
                 driver,
                 handle,

@@ -221,7 +221,16 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             let ignored = ignored.into_iter();
             let dynamic = is_dynamic(&class);
             let unreachable = (!dynamic).then(|| self.fitting_unreachable(&report));
-            return ignored.chain(unreachable.flatten()).collect();
+            let rivals = chosen
+                .filter(|_| !dynamic)
+                .and_then(|chosen| self.competes(chosen));
+            let others = chosen.and_then(|chosen| self.takes_from_another(chosen));
+            let unreachable = unreachable.flatten().into_iter();
+            return ignored
+                .chain(unreachable)
+                .chain(rivals)
+                .chain(others)
+                .collect();
         }
         let mut notes = Vec::new();
         if is_dynamic(&class) {

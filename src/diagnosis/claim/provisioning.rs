@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::Examination;
-use crate::api::{StorageClass, names};
+use crate::api::{StorageClass, TopologySelectorTerm, names};
 use crate::controller::begin;
 use crate::diagnosis::{ClaimFacts, Finding, Kind, ObjectName, Patch, Remedy};
 use crate::plan::{EventReason, Operation, Provisioner, Step};
@@ -166,11 +166,28 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             class: class.name().to_owned(),
             nodes: nodes.len(),
             example: example.unwrap_or_default(),
+            there_are: self.there_are(terms),
         };
         Some(Finding::from(facts).with(Remedy::new(
             format!("label nodes, or delete class `{}` and create it again with topologies that there are", class.name()),
             "volumes that were made before stay where they are",
         )))
+    }
+
+    /// The one label that topologies ask for, and its values on nodes.
+    fn there_are(&self, terms: &[TopologySelectorTerm]) -> Option<(String, Vec<String>)> {
+        /// So many values are told.
+        const TOLD: usize = 10;
+        let expressions = terms
+            .iter()
+            .flat_map(|term| term.match_label_expressions.iter().flatten());
+        let mut keys: Vec<_> = expressions.filter_map(|one| one.key.as_deref()).collect();
+        keys.dedup();
+        let [key] = keys.as_slice() else {
+            return None;
+        };
+        let values = self.survey.nodes.values(key).take(TOLD).map(str::to_owned);
+        Some(((*key).to_owned(), values.collect()))
     }
 
     /// No pool that the scheduler looks at has room, whatever the node.

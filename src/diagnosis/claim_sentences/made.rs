@@ -224,6 +224,7 @@ pub(super) fn sentence(facts: &ClaimFacts, f: &mut fmt::Formatter<'_>) -> fmt::R
             class,
             nodes,
             example,
+            there_are,
         } => {
             write!(
                 f,
@@ -231,9 +232,14 @@ pub(super) fn sentence(facts: &ClaimFacts, f: &mut fmt::Formatter<'_>) -> fmt::R
                 Name(class),
                 Count(*nodes, "node")
             )?;
-            match example.is_empty() {
-                true => Ok(()),
-                false => write!(f, ": {}", Parts(example)),
+            if !example.is_empty() {
+                write!(f, ": {}", Parts(example))?;
+            }
+            match there_are {
+                Some((label, values)) if values.len() > 1 => {
+                    write!(f, "; of {} there is {}", Name(label), Names(values))
+                }
+                _ => Ok(()),
             }
         }
         Is::NoCapacityPool {

@@ -4,6 +4,17 @@ use super::Examination;
 use crate::diagnosis::{Finding, Remedy, VolumeFacts};
 use crate::view::DiagnosticView;
 
+/// Sources whose in-tree plugins were removed, without a migration that is left,
+/// and the version without them.
+const GONE: [(&str, &str); 6] = [
+    ("flocker", "1.25"),
+    ("quobyte", "1.25"),
+    ("storageos", "1.25"),
+    ("glusterfs", "1.26"),
+    ("cephfs", "1.31"),
+    ("rbd", "1.31"),
+];
+
 /// So many volumes are told by name.
 const TOLD: usize = 10;
 
@@ -26,6 +37,24 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         Some(Finding::from(facts).with(Remedy::new(
             format!("see whether driver `{driver}` is installed, and whether that is its name"),
             "the driver of a volume cannot be changed: the object is to be made again",
+        )))
+    }
+
+    /// The volume is of an in-tree plugin that is no more.
+    pub(super) fn source_gone(&self) -> Option<Finding> {
+        let is_of = |source: &str| {
+            let field = self.volume.spec.unknown.get(source);
+            field.is_some_and(|field| !field.is_null())
+        };
+        let (source, since) = GONE.into_iter().find(|(source, _)| is_of(source))?;
+        let facts = VolumeFacts::SourceGone {
+            source: source.to_owned(),
+            since: since.to_owned(),
+        };
+        Some(Finding::from(facts).with(Remedy::new(
+            "delete the volume's object with policy Retain, and create it again for the CSI driver \
+             of its backend",
+            "the data stays in the backend",
         )))
     }
 

@@ -28,6 +28,7 @@ pub(super) fn diagnose<V: DiagnosticView + ?Sized>(
     findings.extend(examination.unreachable());
     findings.extend(examination.held());
     findings.extend(examination.going());
+    findings.extend(examination.source_gone());
     findings.extend(examination.local_anywhere());
     findings.extend(examination.driver_unknown());
     findings.extend(examination.handle_shared());
