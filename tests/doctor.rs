@@ -640,6 +640,38 @@ message: '1 Insufficient cpu. preemption: no'
 }
 
 #[test]
+fn a_claim_that_is_still_to_grow_is_told_with_its_last_warning() {
+    let yaml = "
+kind: PersistentVolume
+metadata: {name: pv-1}
+spec: {capacity: {storage: 5Gi}, claimRef: {namespace: shop, name: data}, storageClassName: fast, csi: {driver: d}}
+status: {phase: Bound}
+---
+kind: StorageClass
+metadata: {name: fast}
+provisioner: d
+volumeBindingMode: Immediate
+allowVolumeExpansion: true
+---
+kind: PersistentVolumeClaim
+metadata: {namespace: shop, name: data, annotations: {pv.kubernetes.io/bind-completed: 'yes'}}
+spec: {storageClassName: fast, volumeName: pv-1, resources: {requests: {storage: 8Gi}}}
+status: {phase: Bound, capacity: {storage: 5Gi}}
+---
+kind: Event
+type: Warning
+involvedObject: {kind: PersistentVolumeClaim, namespace: shop, name: data}
+reason: VolumeResizeFailed
+message: quota exceeded
+";
+    let text = overview(&cluster(yaml));
+    let line = "claim shop/data does not grow yet; its last warning is VolumeResizeFailed: quota exceeded\n";
+    assert!(text.contains(line), "{text}");
+    let grown = overview(&cluster(&yaml.replace("5Gi", "8Gi")));
+    assert!(!grown.contains("does not grow"), "{grown}");
+}
+
+#[test]
 fn no_width_is_too_small_and_colour_is_for_terminals_that_have_it() {
     let style = |width, variables: &[(&str, &str)], is_terminal| {
         let variable = |name: &str| {

@@ -37,7 +37,11 @@ pub fn style(
 /// The overview.
 pub fn everything(view: &ViewDiagnosis, cluster: &Cluster, style: TextStyle) -> String {
     let mut text = view.text(style);
-    for lines in [not_scheduled(view, cluster), not_running(cluster)] {
+    for lines in [
+        not_scheduled(view, cluster),
+        not_running(cluster),
+        not_growing(view, cluster),
+    ] {
         for line in lines.iter().take(LISTED) {
             let line: String = line.chars().take(LONGEST).collect();
             text.push_str(&printable(&line));
@@ -231,6 +235,22 @@ fn not_running(cluster: &Cluster) -> Vec<String> {
         };
         let (key, node) = (pod.metadata.key(), pod.node_name());
         format!("pod {key} is on node {node} and does not run yet; {said}")
+    });
+    lines.collect()
+}
+
+/// What was said last of claims that are still to grow.
+fn not_growing(view: &ViewDiagnosis, cluster: &Cluster) -> Vec<String> {
+    let growing = view.iter();
+    let growing = growing.filter(|claim| claim.finding(Code::ClaimResizePending).is_some());
+    let lines = growing.filter_map(|diagnosis| {
+        let claim = cluster.claim(&diagnosis.object.key()).ok()?;
+        let kind = "PersistentVolumeClaim";
+        let warning = cluster.events.last_warning(kind, &claim.metadata)?;
+        let key = diagnosis.object.key();
+        let is_of_growing = warning.contains("ResizeFailed: ");
+        is_of_growing
+            .then(|| format!("claim {key} does not grow yet; its last warning is {warning}"))
     });
     lines.collect()
 }
