@@ -28,6 +28,8 @@ struct State {
     part: Part,
     since: Instant,
     last_beat: Instant,
+    /// Whether the API server ever answered about the Lease.
+    knows_lease: bool,
     /// Failures without a success in between.
     lease: Option<Trouble>,
     watches: BTreeMap<String, Trouble>,
@@ -57,6 +59,7 @@ impl Default for Health {
             part: Part::StandsBy,
             since: now,
             last_beat: now,
+            knows_lease: false,
             lease: None,
             watches: BTreeMap::new(),
         })))
@@ -96,7 +99,7 @@ impl Health {
 
     /// The API server answered about the Lease.
     pub fn lease_answered(&self) {
-        self.change(|state| state.lease = None);
+        self.change(|state| (state.lease, state.knows_lease) = (None, true));
     }
 
     /// The API server did not answer about the Lease, or will not.
@@ -133,6 +136,9 @@ impl Health {
             ("/healthz" | "/livez", _) if is_deaf => (503, "the lists do not come"),
             ("/healthz" | "/livez", _) => (200, "ok"),
             ("/readyz", _) if no_lease => (503, "cannot ask for the Lease"),
+            ("/readyz", Part::StandsBy) if !state.knows_lease => {
+                (503, "nothing is known of the Lease yet")
+            }
             ("/readyz", Part::StandsBy) => (200, "ok, another one leads"),
             ("/readyz", Part::Lists) => (503, "not everything is listed yet"),
             ("/readyz", Part::Works) if no_watch => (503, "a watch fails"),

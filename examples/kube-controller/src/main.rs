@@ -1,7 +1,7 @@
 //! The command line of the controller.
 
 use std::error::Error;
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -33,7 +33,8 @@ struct Arguments {
     /// The kubeconfig file; else what kubectl would take, or the service account
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// How often every claim and volume is looked at again
+    /// How often every claim and volume is looked at again: a number of seconds,
+    /// or with a unit (500ms, 15s, 2m, 1h)
     #[arg(long, value_name = "TIME", default_value = "15s", value_parser = time)]
     resync: Duration,
     /// An in-tree plugin to serve: host-path, or host-path=FOLDER; can be given
@@ -87,7 +88,8 @@ async fn main() -> ExitCode {
     match start(Arguments::parse()).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", with_causes(&*error));
+            // Not `eprintln!`, which panics when nobody reads it.
+            let _ = writeln!(std::io::stderr(), "error: {}", with_causes(&*error));
             ExitCode::FAILURE
         }
     }
@@ -100,6 +102,11 @@ async fn start(arguments: Arguments) -> Result<(), Box<dyn Error>> {
         lease: client(kubeconfig).await?,
         work: client(kubeconfig).await?,
     };
+    info!(
+        version = env!("CARGO_PKG_VERSION"),
+        dry_run = arguments.dry_run,
+        "starts"
+    );
     let health = Health::default();
     let address = match arguments.health_address {
         Some(HealthAddress::Nowhere) => None,
@@ -138,6 +145,8 @@ fn start_log(format: LogFormat) {
     let log = tracing_subscriber::fmt().with_env_filter(filter);
     let is_terminal = std::io::stderr().is_terminal();
     let log = log.with_writer(std::io::stderr).with_ansi(is_terminal);
+    // A log that nobody reads any more is no reason to panic.
+    let log = log.log_internal_errors(false);
     match format {
         LogFormat::Text => log.init(),
         LogFormat::Json => log.json().flatten_event(true).init(),
@@ -148,8 +157,13 @@ async fn client(kubeconfig: Option<&Path>) -> Result<Client, Box<dyn Error>> {
     let mut config = match kubeconfig {
         None => Config::infer().await?,
         Some(file) => {
-            let kubeconfig = Kubeconfig::read_from(file)?;
-            Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?
+            let config = async {
+                let kubeconfig = Kubeconfig::read_from(file)?;
+                Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await
+            };
+            config.await.map_err(|error| {
+                format!("kubeconfig `{}`: {}", file.display(), with_causes(&error))
+            })?
         }
     };
     config.connect_timeout = Some(Duration::from_secs(5));
@@ -171,8 +185,9 @@ fn stop_on_signal() -> Result<watch::Receiver<bool>, Box<dyn Error>> {
                 _ = interrupt.recv() => {}
             }
             if is_first {
-                info!("stops");
+                // Nothing may come before it: whoever reads the log may be gone.
                 let _ = tell.send(true);
+                info!("stops");
             } else {
                 warn!("stops at once");
                 std::process::exit(1);
@@ -201,9 +216,10 @@ fn time(text: &str) -> Result<Duration, String> {
         "h" => 3_600_000,
         _ => return Err(format!("`{unit}` is no unit; use ms, s, m or h")),
     };
-    let number: u64 = number
-        .parse()
-        .map_err(|_| format!("`{text}` has no number"))?;
+    let number: u64 = number.parse().map_err(|_| match number {
+        "" => format!("`{text}` has no number"),
+        _ => format!("`{text}` is too long"),
+    })?;
     match number.checked_mul(millis) {
         Some(0) => Err("it must be more than nothing".to_owned()),
         Some(millis) => Ok(Duration::from_millis(millis)),

@@ -172,6 +172,9 @@ async fn health_is_answered_over_http() {
         answer
     };
     assert!(ask("/healthz").await.starts_with("HTTP/1.1 200 "));
+    // Nobody knows yet whether the Lease may even be read.
+    assert!(ask("/readyz").await.starts_with("HTTP/1.1 503 "));
+    health.lease_answered();
     assert!(
         ask("/readyz?verbose")
             .await
