@@ -102,6 +102,7 @@ async fn start(arguments: Arguments) -> Result<(), Box<dyn Error>> {
         lease: client(kubeconfig).await?,
         work: client(kubeconfig).await?,
     };
+    let stop = stop_on_signal()?;
     info!(
         version = env!("CARGO_PKG_VERSION"),
         dry_run = arguments.dry_run,
@@ -134,7 +135,7 @@ async fn start(arguments: Arguments) -> Result<(), Box<dyn Error>> {
         identity,
         dry_run: arguments.dry_run,
     };
-    run(clients, settings, health, stop_on_signal()?).await;
+    run(clients, settings, health, stop).await;
     Ok(())
 }
 
