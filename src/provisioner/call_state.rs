@@ -4,6 +4,10 @@ use std::fmt;
 
 /// Where a failed call left things.
 ///
+/// A driver without gRPC that cannot tell, as after a timeout or a broken
+/// connection, says [`InBackground`](Self::InBackground): asked once too often, it
+/// gives the same volume, but one that is forgotten belongs to nobody.
+///
 /// ```
 /// use pvbind::provisioner::CallState;
 /// // ABORTED: an operation on the volume is pending.
@@ -28,7 +32,7 @@ pub enum CallState {
 }
 
 impl CallState {
-    /// The state after a gRPC status of this number other than OK and
+    /// The state after a gRPC status of this number other than
     /// INVALID_ARGUMENT (3), by what the CSI specification says of
     /// CreateVolume. An INVALID_ARGUMENT is [infeasible](super::CreateVolume::infeasible).
     ///
@@ -39,6 +43,8 @@ impl CallState {
     /// - RESOURCE_EXHAUSTED (8): there is no room where it was asked for, and
     ///   nothing was made; the scheduler is to choose another place, or if it
     ///   cannot, the claim is tried again later: finished.
+    /// - OK (0) is no failure: whoever takes it for one has lost an answer, and
+    ///   there may be a volume. In background.
     /// - any other: finished.
     ///
     /// Follows external-provisioner 6, where RESOURCE_EXHAUSTED became final
@@ -46,7 +52,7 @@ impl CallState {
     pub fn after_status(code: u32, may_reschedule: bool) -> CallState {
         match code {
             8 if may_reschedule => CallState::Reschedule,
-            1 | 4 | 10 | 14 => CallState::InBackground,
+            0 | 1 | 4 | 10 | 14 => CallState::InBackground,
             _ => CallState::Finished,
         }
     }

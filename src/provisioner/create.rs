@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::call_state::{INVALID_ARGUMENT, StatusName};
 use super::claim::selected_node;
-use super::error::INFEASIBLE;
+use super::error::{INFEASIBLE, for_event};
 use super::volume_object::volume_object;
 use super::{
     AnswerError, CallState, ClaimEnd, ClaimNext, ClaimOutcome, ClassParameters, CleanUp, Config,
@@ -78,7 +78,7 @@ impl CreateVolume {
     ///
     /// A volume that is smaller than asked for, or not filled with what was asked
     /// for, is first to be deleted again, see [`ClaimNext::CleanUp`]; then, as for
-    /// one without a name, the sync ends with an error, and the claim stays in
+    /// one without a name that can be kept, the sync ends with an error, and the claim stays in
     /// progress.
     ///
     /// The object: the name that was asked for; capacity as the driver says, or
@@ -88,20 +88,20 @@ impl CreateVolume {
     /// modes, volume mode and VolumeAttributesClass of the claim; class; the
     /// class's policy, Delete if it has none, and its mount options; a full
     /// reference to the claim; `pv.kubernetes.io/provisioned-by` := the class's
-    /// provisioner; the finalizer if in use.
+    /// provisioner; the secret for the volume's deletion, noted as empty if there
+    /// is none; the finalizer if in use. A part of the accessible topology without
+    /// labels is left out, and so is an empty VolumeAttributesClass.
     ///
     /// Follows `csiProvisioner.Provision` of external-provisioner 6.
     ///
     /// # Differences
-    /// - A part of the accessible topology without labels is left out of the
-    ///   affinity; as a term it would keep every node away.
     /// - A class without policy counts as Delete, which is what the API server
     ///   writes there.
     /// - Upstream asks only that the driver names some source, if one was asked
     ///   for; here it must be that one, so that no claim is bound to other data
     ///   than it asks for.
-    /// - A volume without a name is an error; upstream makes an object that
-    ///   nothing can use.
+    /// - A volume without a name, or with one of more than 4,096 bytes, is an
+    ///   error; upstream makes an object that nothing can use, or tries to.
     /// - A volume that has an object is not deleted again, whatever the driver
     ///   answers when it is asked for it once more; upstream deletes it.
     pub fn created(
@@ -121,7 +121,7 @@ impl CreateVolume {
                 | AnswerError::NoContentSource
                 | AnswerError::OtherContentSource { .. }),
             ) => CleanUp::new(self, volume.volume_id.clone(), error).plan(),
-            Err(error @ AnswerError::NoVolumeId) => {
+            Err(error @ (AnswerError::NoVolumeId | AnswerError::VolumeIdTooLong { .. })) => {
                 self.failed(&error.to_string(), CallState::InBackground)
             }
         }
@@ -187,8 +187,11 @@ impl CreateVolume {
         }
     }
 
-    /// The driver says that the claim is not its business: nothing, and it is
-    /// not tried again.
+    /// The driver says that the claim is not its business.
+    ///
+    /// Nothing follows: no event, no volume, no other try until the claim or its
+    /// class changes, and the claim is not in progress any more. A driver that is
+    /// busy, or cannot do it now, has [failed](Self::failed).
     pub fn ignored(self, reason: &str) -> Plan<ClaimNext> {
         let reason = reason.to_owned();
         Plan::empty(over(
@@ -209,7 +212,12 @@ impl CreateVolume {
         }
     }
 
-    /// The driver failed, with this text, and left things so.
+    /// The driver failed, with this text, and left things so. If nobody knows how
+    /// it left things, as after a timeout or a broken connection, say
+    /// [`CallState::InBackground`].
+    ///
+    /// The error holds the text as it is. The event holds it on one line and in
+    /// at most 1,024 bytes, which is what the API server takes.
     ///
     /// Follows `provisionClaimOperation` of sig-storage-lib-external-provisioner
     /// 13, after the provisioner returned an error.
@@ -260,11 +268,12 @@ impl CreateVolume {
         }
     }
 
-    /// The driver failed with a gRPC status of this number, other than OK (0), and
-    /// this text: [infeasible](Self::infeasible) if it is INVALID_ARGUMENT (3),
-    /// else [failed](Self::failed) in the state that
-    /// [`CallState::after_status`] gives. Events and errors hold the status as
-    /// the sidecar writes it.
+    /// The driver failed with a gRPC status of this number and this text:
+    /// [infeasible](Self::infeasible) if it is INVALID_ARGUMENT (3), else
+    /// [failed](Self::failed) in the state that [`CallState::after_status`]
+    /// gives. Events and errors hold the status as the sidecar writes it. OK (0)
+    /// is no failure; whoever says it here has lost the answer, so that the claim
+    /// stays in progress.
     ///
     /// ```
     /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
@@ -413,7 +422,7 @@ impl CreateVolume {
 
     fn failure(&self, message: &str) -> Step {
         let reason = EventReason::ProvisioningFailed;
-        Step::Event(Event::on_claim(&self.claim, reason, message))
+        Step::Event(Event::on_claim(&self.claim, reason, for_event(message)))
     }
 
     /// The scheduler is to choose again.

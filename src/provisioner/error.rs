@@ -48,6 +48,34 @@ pub(super) const INFEASIBLE: &str =
 /// What the event of a claim for a raw device ends with, after the driver's name.
 pub(crate) const NO_BLOCK_SUPPORT: &str = " does not support block volume provisioning";
 
+/// What a driver said, as it can stand in an event: on one line, with nothing in
+/// it that changes how a terminal shows it, and no longer than the API server
+/// takes (1,024 bytes).
+pub(super) fn for_event(message: &str) -> String {
+    const LONGEST: usize = 1024;
+    const MORE: &str = "…";
+    let mut text = String::new();
+    // How much of it leaves room for `MORE`.
+    let mut fitting = 0;
+    for char in message.chars() {
+        // Those that turn the direction of writing, or are not seen.
+        let deceives = matches!(char, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        match char.is_control() || deceives {
+            true => text.extend(char.escape_default()),
+            false => text.push(char),
+        }
+        if text.len() > LONGEST {
+            text.truncate(fitting);
+            text.push_str(MORE);
+            break;
+        }
+        if text.len().saturating_add(MORE.len()) <= LONGEST {
+            fitting = text.len();
+        }
+    }
+    text
+}
+
 impl ProvisionError {
     /// The error that an event with the reason ProvisioningFailed tells of, for
     /// those who have only events: infeasible or failed.
@@ -76,6 +104,25 @@ impl ProvisionError {
             ProvisionError::Infeasible { .. } => "infeasible",
             ProvisionError::Failed { .. } => "failed",
             ProvisionError::Write { .. } => "write-failed",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_holds_what_the_api_server_takes_of_what_a_driver_said() {
+        assert_eq!(for_event("backend `d` is down"), "backend `d` is down");
+        assert_eq!(for_event("a\r\nb\u{1b}[0m"), r"a\r\nb\u{1b}[0m");
+        assert_eq!(for_event("\u{202e}x"), r"\u{202e}x");
+        let most = "x".repeat(1024);
+        assert_eq!(for_event(&most), most);
+        for long in ["x".repeat(1025), "é".repeat(5_000_000), "\n".repeat(600)] {
+            let text = for_event(&long);
+            assert!((1019..=1024).contains(&text.len()), "{}", text.len());
+            assert!(text.ends_with('…'));
         }
     }
 }

@@ -21,8 +21,10 @@ use crate::view::ClusterView;
 /// sig-storage-lib-external-provisioner 13, and its delay of infeasible claims.
 ///
 /// # Differences
-/// An infeasible claim whose class did not change is tried again after
-/// [`Backoff::cap`], so that a driver that was wrong about it can say so.
+/// An infeasible claim is tried again after [`Backoff::cap`], as upstream does it.
+/// It is due at once if its class is another one or has another version, or if
+/// the claim names another VolumeAttributesClass; upstream looks at the class's uid
+/// alone.
 ///
 /// # Cost
 /// Each call is logarithmic in the number of claims or volumes remembered.

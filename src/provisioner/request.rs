@@ -32,10 +32,22 @@ use std::cmp::Ordering;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RequestInputs {
     /// What to fill the volume with: the snapshot that
-    /// [`CreateVolume::data_source`] names. Needed for snapshots alone; what is
-    /// given goes before what would be found.
+    /// [`CreateVolume::data_source`] names. Needed for snapshots alone.
+    ///
+    /// What is given is taken as it is: it goes before what would be found and
+    /// before every check of a claim that is to be copied. The embedder answers
+    /// for it, and must refuse, as the sidecar does:
+    /// - a source in another namespace, unless a ReferenceGrant there allows it:
+    ///   or anybody reads anybody's data;
+    /// - a snapshot whose VolumeSnapshotContent does not refer back to its uid,
+    ///   or is of another driver than the class's;
+    /// - one that is not `readyToUse`, or is being deleted (unless the claim is in
+    ///   progress already);
+    /// - one whose `restoreSize` is more than the claim asks for;
+    /// - one of another volume mode, unless its content allows the change.
     pub content_source: Option<VolumeContentSource>,
-    /// The parameters of the VolumeAttributesClass that the claim names.
+    /// The parameters of the VolumeAttributesClass that the claim names. That its
+    /// `driverName` is this driver's is for the embedder to check.
     pub attributes: Option<BTreeMap<String, String>>,
 }
 
@@ -181,6 +193,13 @@ impl CreateVolume {
         let source = self.data_source();
         match (source, &inputs.content_source) {
             (None, _) => Ok(None),
+            (Some(DataSource::Other { kind, .. }), _)
+                if kind.rsplit('/').next() == Some("VolumeSnapshot") =>
+            {
+                let group = kind.strip_suffix("VolumeSnapshot").unwrap_or_default();
+                let group = group.trim_end_matches('/').to_owned();
+                Err(RequestError::SnapshotGroup { group })
+            }
             (Some(DataSource::Other { kind, name }), _) => {
                 Err(RequestError::ForPopulator { kind, name })
             }

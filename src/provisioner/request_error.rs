@@ -105,6 +105,16 @@ pub enum RequestError {
         /// Its name.
         name: String,
     },
+    /// The claim is to be filled from a snapshot of a group that has none. The
+    /// text is upstream's.
+    #[error(
+        "the PVC source does not belong to the right APIGroup. \
+         Expected snapshot.storage.k8s.io, Got {group}"
+    )]
+    SnapshotGroup {
+        /// The group, "" for the core.
+        group: String,
+    },
     /// The claim is to be filled from a snapshot, which was not looked up.
     #[error("snapshot `{snapshot}` is not ready to be read from")]
     SnapshotNotGiven {
@@ -151,9 +161,9 @@ impl RequestError {
             RequestError::SecretIncomplete { .. } | RequestError::SecretTemplate { .. } => "secret",
             RequestError::Topology(_) => "topology",
             RequestError::ForPopulator { .. } => "for-populator",
-            RequestError::SnapshotNotGiven { .. } | RequestError::CannotCopy { .. } => {
-                "data-source"
-            }
+            RequestError::SnapshotGroup { .. }
+            | RequestError::SnapshotNotGiven { .. }
+            | RequestError::CannotCopy { .. } => "data-source",
             RequestError::AttributesClass { .. } | RequestError::AttributesNotGiven { .. } => {
                 "attributes-class"
             }

@@ -12,7 +12,8 @@ use crate::view::ClusterView;
 #[non_exhaustive]
 pub enum DataSource {
     /// A VolumeSnapshot. The driver's name for it stands in its
-    /// VolumeSnapshotContent, which the embedder looks up.
+    /// VolumeSnapshotContent, which the embedder looks up; what it must check
+    /// there says [`RequestInputs::content_source`](super::RequestInputs::content_source).
     Snapshot {
         /// The snapshot's namespace.
         namespace: String,
@@ -32,8 +33,13 @@ pub enum DataSource {
 }
 
 impl DataSource {
-    /// What a claim asks to be filled with: `spec.dataSourceRef`, or else
-    /// `spec.dataSource`; `None` for an empty volume.
+    /// What a claim asks to be filled with: `spec.dataSource`, or else
+    /// `spec.dataSourceRef`; `None` for an empty volume.
+    ///
+    /// A reference by which a claim reads from another namespace comes out as it
+    /// stands. Whether a ReferenceGrant there allows that is for the embedder to
+    /// check before it looks anything up: this crate does not know ReferenceGrants.
+    /// A claim is not copied from another namespace in any case.
     ///
     /// ```
     /// use pvbind::api::PersistentVolumeClaim;
@@ -48,9 +54,9 @@ impl DataSource {
     pub fn of(claim: &PersistentVolumeClaim) -> Option<DataSource> {
         let spec = &claim.spec;
         let source = spec
-            .data_source_ref
+            .data_source
             .as_ref()
-            .or(spec.data_source.as_ref())?;
+            .or(spec.data_source_ref.as_ref())?;
         let text = |field: &str| {
             source
                 .get(field)
@@ -66,7 +72,8 @@ impl DataSource {
             ("snapshot.storage.k8s.io", "VolumeSnapshot") => {
                 DataSource::Snapshot { namespace, name }
             }
-            ("", "PersistentVolumeClaim") => DataSource::Claim(ClaimKey { namespace, name }),
+            // By its kind alone, as upstream has it.
+            (_, "PersistentVolumeClaim") => DataSource::Claim(ClaimKey { namespace, name }),
             _ => DataSource::Other {
                 kind: match group {
                     "" => kind.to_owned(),
@@ -81,7 +88,8 @@ impl DataSource {
 /// The volume to copy for a claim that is to be filled from another.
 ///
 /// The other claim must be bound to a volume of the same driver and volume
-/// mode that is no larger, and not be on its way out.
+/// mode, ask for no more than this one, and not be on its way out. How large its
+/// volume came out does not matter, as upstream has it.
 ///
 /// # Errors
 /// Which of these fails.
@@ -119,8 +127,10 @@ pub(super) fn volume_to_copy<V: ClusterView + ?Sized>(
     let csi = volume.spec.csi.as_ref();
     let csi = csi.filter(|csi| csi.driver.as_deref() == Some(&config.driver));
     let csi = csi.ok_or_else(|| refuse("its volume is of another driver"))?;
-    if claim.requested_storage() < volume.storage() {
-        return Err(refuse("its volume is larger than what is asked for"));
+    if claim.requested_storage() < from.requested_storage() {
+        return Err(refuse(
+            "it asks for more than the claim that is to be filled",
+        ));
     }
     match csi.volume_handle.as_deref() {
         None | Some("") => Err(refuse("its volume has no handle")),

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::error::for_event;
 use super::parameters::ClassSecrets;
 use super::volume::{check_deletable, check_ours, finalizer_edit};
 use super::{
@@ -241,6 +242,10 @@ impl DeleteVolume {
     }
 
     /// The driver says that the volume is not its business.
+    ///
+    /// Nothing follows: no event, and no other try until the volume's object
+    /// changes; its data stays. A driver whose volume is busy or attached still
+    /// has [failed](Self::failed).
     pub fn ignored(self, reason: &str) -> Plan<VolumeNext> {
         let reason = reason.to_owned();
         Plan::empty(over(Ok(VolumeOutcome::Ignored { reason })))
@@ -250,7 +255,7 @@ impl DeleteVolume {
     /// (INVALID_ARGUMENT) is an ordinary failure here.
     pub fn failed(self, message: &str) -> Plan<VolumeNext> {
         let reason = EventReason::VolumeFailedDelete;
-        let event = Event::on_volume(&self.volume, reason, message);
+        let event = Event::on_volume(&self.volume, reason, for_event(message));
         let message = message.to_owned();
         Plan {
             steps: vec![Step::Event(event)],
@@ -269,8 +274,8 @@ impl DeleteVolume {
         &self.volume
     }
 
-    /// The secret to be added to the request: the one noted on the volume, or
-    /// else the one that its class names, if there still is such a class. A name
+    /// The secret to be added to the request: the one noted on the volume, none
+    /// if it is noted as empty, or, if nothing is noted, the one that its class names, if there still is such a class. A name
     /// with `${pvc.annotations['KEY']}` cannot be filled in from the class, as
     /// the claim is gone; that is what the note is for.
     ///
@@ -288,10 +293,12 @@ impl DeleteVolume {
             .annotation(names::DELETION_SECRET_NAME)
             .zip(metadata.annotation(names::DELETION_SECRET_NAMESPACE));
         if let Some((name, namespace)) = noted {
-            return Ok(Some(SecretReference {
+            let secret = SecretReference {
                 namespace: namespace.to_owned(),
                 name: name.to_owned(),
-            }));
+            };
+            let is_named = !secret.namespace.is_empty() && !secret.name.is_empty();
+            return Ok(is_named.then_some(secret));
         }
         let Some(class) = view.class(self.volume.class_name()) else {
             return Ok(None);

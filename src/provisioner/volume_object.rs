@@ -11,6 +11,9 @@ use crate::api::{
 };
 use crate::quantity::Quantity;
 
+/// In bytes.
+const LONGEST_VOLUME_ID: usize = 4096;
+
 /// Why a driver's answer does not serve. [`CleanUp`](super::CleanUp) has it.
 ///
 /// ```
@@ -46,6 +49,16 @@ pub enum AnswerError {
     /// The volume has no name by which the driver would know it again.
     #[error("the driver made a volume without a volume_id")]
     NoVolumeId,
+    /// The driver's name for the volume is longer than any object could hold with
+    /// ease. The CSI specification allows 128 bytes; drivers that use more are
+    /// let through up to this limit.
+    #[error("the driver made a volume with a volume_id of {bytes} bytes, more than {limit}")]
+    VolumeIdTooLong {
+        /// How long it is.
+        bytes: usize,
+        /// How long it may be.
+        limit: usize,
+    },
     /// The claim or the class is not one that the driver can be asked for.
     #[error(transparent)]
     Request(#[from] RequestError),
@@ -62,6 +75,11 @@ pub(super) fn volume_object(
     if made.volume_id.is_empty() {
         return Err(AnswerError::NoVolumeId);
     }
+    let bytes = made.volume_id.len();
+    if bytes > LONGEST_VOLUME_ID {
+        let limit = LONGEST_VOLUME_ID;
+        return Err(AnswerError::VolumeIdTooLong { bytes, limit });
+    }
     let capacity = capacity(asked, made)?;
     check_content_source(asked, made)?;
     let (claim, class) = (operation.claim(), operation.class());
@@ -71,7 +89,9 @@ pub(super) fn volume_object(
             capacity: Some(ResourceList::of_storage(capacity)),
             access_modes: claim.spec.access_modes.clone(),
             volume_mode: claim.spec.volume_mode.clone(),
-            volume_attributes_class_name: claim.spec.volume_attributes_class_name.clone(),
+            // A volume may not have the empty name that a claim may have.
+            volume_attributes_class_name: Some(claim.attributes_class_name().to_owned())
+                .filter(|name| !name.is_empty()),
             node_affinity: config.topology.and_then(|_| affinity(made)),
             persistent_volume_reclaim_policy: Some(match &class.reclaim_policy {
                 Some(policy) => policy.clone(),
@@ -83,11 +103,14 @@ pub(super) fn volume_object(
         },
         ..PersistentVolume::default()
     };
-    if let Some(secret) = operation.secret(&parameters, SecretUse::Provisioner)? {
-        let metadata = &mut volume.metadata;
-        metadata.set_annotation(names::DELETION_SECRET_NAME, &secret.name);
-        metadata.set_annotation(names::DELETION_SECRET_NAMESPACE, &secret.namespace);
-    }
+    // Empty if there is none: a secret that the class names later is not the one
+    // that this volume was made with.
+    let secret = operation.secret(&parameters, SecretUse::Provisioner)?;
+    let (namespace, name) =
+        secret.map_or_else(Default::default, |secret| (secret.namespace, secret.name));
+    let metadata = &mut volume.metadata;
+    metadata.set_annotation(names::DELETION_SECRET_NAME, &name);
+    metadata.set_annotation(names::DELETION_SECRET_NAMESPACE, &namespace);
     Ok(volume)
 }
 

@@ -131,6 +131,8 @@ fn a_status_is_told_as_the_sidecar_tells_it() {
     assert_eq!(told(8), ("failed", text("ResourceExhausted"), finished));
     assert_eq!(told(17), ("failed", text("Code(17)"), finished));
     let background = Progress::InBackground;
+    // An answer that was lost on the way.
+    assert_eq!(told(0), ("failed", text("OK"), background));
     assert_eq!(told(10), ("failed", text("Aborted"), background));
 }
 
@@ -232,6 +234,43 @@ fn a_volume_without_a_name_is_an_error_and_stays_in_progress() {
     assert_eq!(end.progress, Progress::InBackground);
     let text = end.outcome.unwrap_err().to_string();
     assert_eq!(text, "the driver made a volume without a volume_id");
+}
+
+#[test]
+fn a_name_that_no_object_can_hold_is_an_error_and_stays_in_progress() {
+    let (config, view) = (Config::new("disk.csi"), view(&class(json!({}))));
+    for (bytes, serves) in [(4096, true), (4097, false), (3_000_000, false)] {
+        let answer = made(json!({"volume_id": "h".repeat(bytes)}));
+        let end = end(answered(&config, &view, new_operation(&view), &answer));
+        assert_eq!(end.outcome.is_ok(), serves, "{bytes}");
+        if let Err(error) = end.outcome {
+            assert_eq!(end.progress, Progress::InBackground);
+            let text = "the driver made a volume with a volume_id of";
+            assert_eq!(
+                error.to_string(),
+                format!("{text} {bytes} bytes, more than 4096")
+            );
+        }
+    }
+}
+
+#[test]
+fn what_a_driver_says_is_whole_in_the_error_and_fits_into_the_event() {
+    let view = view(&class(json!({})));
+    let message = "no\n".repeat(1_000_000);
+    for plan in [
+        new_operation(&view).failed(&message, CallState::Finished),
+        new_operation(&view).infeasible(&message),
+    ] {
+        let told = warnings(&plan).remove(0);
+        assert!(
+            told.contains(r"no\nno") && told.len() < 1100,
+            "{}",
+            told.len()
+        );
+        let error = end(plan).outcome.unwrap_err();
+        assert_eq!(error.to_string(), message);
+    }
 }
 
 #[test]

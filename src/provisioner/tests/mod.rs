@@ -264,7 +264,8 @@ fn a_claim_is_copied_from_a_bound_claim_of_the_same_driver() {
     view.extend(
         read_objects(
             r#"{"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "old", "uid": "u-0"},
-                "spec": {"volumeName": "pv-0"}, "status": {"phase": "Bound"}}
+                "spec": {"volumeName": "pv-0", "resources": {"requests": {"storage": "5Gi"}}},
+                "status": {"phase": "Bound"}}
             {"kind": "PersistentVolume", "metadata": {"name": "pv-0"}, "spec": {
                 "capacity": {"storage": "5Gi"}, "csi": {"driver": "disk.csi", "volumeHandle": "h-0"},
                 "claimRef": {"namespace": "shop", "name": "old", "uid": "u-0"}}}"#,
@@ -283,7 +284,7 @@ fn a_claim_is_copied_from_a_bound_claim_of_the_same_driver() {
     );
     assert_eq!(
         ask("4Gi").unwrap_err().to_string(),
-        "claim `shop/old` cannot be copied: its volume is larger than what is asked for"
+        "claim `shop/old` cannot be copied: it asks for more than the claim that is to be filled"
     );
 }
 
@@ -428,10 +429,38 @@ fn the_secret_that_deletes_is_the_noted_one_or_else_the_classs() {
             panic!("not deleted");
         };
         let secret = operation.provisioner_secret(&view).unwrap();
-        secret.unwrap().to_string()
+        secret.map(|secret| secret.to_string())
     };
-    assert_eq!(secret(json!({})), "shop/data-keys");
-    let noted = json!({"volume.kubernetes.io/provisioner-deletion-secret-name": "n",
-        "volume.kubernetes.io/provisioner-deletion-secret-namespace": "ns"});
-    assert_eq!(secret(noted), "ns/n");
+    assert_eq!(secret(json!({})).unwrap(), "shop/data-keys");
+    let noted = |namespace, name| {
+        secret(
+            json!({"volume.kubernetes.io/provisioner-deletion-secret-name": name,
+            "volume.kubernetes.io/provisioner-deletion-secret-namespace": namespace}),
+        )
+    };
+    assert_eq!(noted("ns", "n").unwrap(), "ns/n");
+    // As the sidecar notes that there was none.
+    assert_eq!(noted("", ""), None);
+    assert_eq!(noted("ns", ""), None);
+}
+
+#[test]
+fn a_volume_that_was_made_without_a_secret_gets_none_from_its_class_later() {
+    let config = Config::new("disk.csi");
+    let before = view(&class(json!({})));
+    let operation = operation(&config, &before, &claim(json!({})));
+    let mut object = created(&answered(&config, &before, operation, &made(json!({}))));
+    for part in ["name", "namespace"] {
+        let key = format!("volume.kubernetes.io/provisioner-deletion-secret-{part}");
+        assert_eq!(object["metadata"]["annotations"][key], "");
+    }
+    object["status"] = json!({"phase": "Released"});
+    let object: PersistentVolume = serde_json::from_value(object).unwrap();
+    let VolumeNext::DeleteVolume(operation) = sync_volume(&config, &object).verdict else {
+        panic!("not deleted");
+    };
+    let later = view(&class(json!({"parameters": {
+        "csi.storage.k8s.io/provisioner-secret-name": "${pvc.annotations['none']}",
+        "csi.storage.k8s.io/provisioner-secret-namespace": "disks"}})));
+    assert_eq!(operation.provisioner_secret(&later), Ok(None));
 }

@@ -40,6 +40,9 @@ fn a_claim_is_copied_only_from_what_is_whole_fits_and_is_its_own() {
             "kind": "PersistentVolumeClaim", "name": "old", "namespace": namespace}})
     };
     assert!(copied(none(), none(), reference("shop")).is_ok());
+    // The driver rounded up, and will do so again.
+    let rounded = json!({"spec": {"capacity": {"storage": "8Gi"}}});
+    assert!(copied(none(), rounded, none()).is_ok());
     for (from, volume, asked, problem) in [
         (
             none(),
@@ -102,10 +105,10 @@ fn a_claim_is_copied_only_from_what_is_whole_fits_and_is_its_own() {
             "its volume has no handle",
         ),
         (
+            json!({"spec": {"resources": {"requests": {"storage": "6Gi"}}}}),
             none(),
-            json!({"spec": {"capacity": {"storage": "6Gi"}}}),
             none(),
-            "its volume is larger than what is asked for",
+            "it asks for more than the claim that is to be filled",
         ),
     ] {
         assert_eq!(copied(from, volume, asked), Err(problem.to_owned()));
@@ -113,11 +116,29 @@ fn a_claim_is_copied_only_from_what_is_whole_fits_and_is_its_own() {
 }
 
 #[test]
-fn the_newer_field_says_what_a_claim_is_filled_with() {
+fn the_older_field_goes_first_as_upstream_reads_it() {
     let both = json!({"dataSource": {"kind": "PersistentVolumeClaim", "name": "a"},
         "dataSourceRef": {"kind": "PersistentVolumeClaim", "name": "b"}});
     let source = DataSource::of(&claim(both)).unwrap();
-    assert!(matches!(source, DataSource::Claim(key) if key.to_string() == "shop/b"));
+    assert!(matches!(source, DataSource::Claim(key) if key.to_string() == "shop/a"));
+}
+
+#[test]
+fn a_claim_is_copied_whatever_its_group_and_a_snapshot_of_another_group_is_refused() {
+    let grouped = json!({"dataSource": {"apiGroup": "x.io"}});
+    assert!(copied(json!({}), json!({}), grouped).is_ok());
+    let config = Config::new("disk.csi");
+    for (group, told) in [(json!("x.io"), "x.io"), (Value::Null, "")] {
+        let source = json!({"apiGroup": group, "kind": "VolumeSnapshot", "name": "s"});
+        let refused = request(&config, json!({}), json!({"dataSource": source})).unwrap_err();
+        let text = "the PVC source does not belong to the right APIGroup. \
+                    Expected snapshot.storage.k8s.io, Got ";
+        assert_eq!(refused.to_string(), format!("{text}{told}"));
+        assert_eq!(refused.code(), "data-source");
+    }
+    let other = json!({"apiGroup": "x.io", "kind": "MyVolumeSnapshot", "name": "s"});
+    let refused = request(&config, json!({}), json!({"dataSource": other})).unwrap_err();
+    assert_eq!(refused.code(), "for-populator");
 }
 
 #[test]
@@ -195,6 +216,20 @@ fn the_attributes_of_a_class_go_to_drivers_that_take_them_and_the_class_to_the_v
     assert_eq!(request.mutable_parameters["iops"], "9");
     let plan = operation(&config, &view, &claim).created(&config, &request, &made(json!({})));
     assert_eq!(created(&plan)["spec"]["volumeAttributesClassName"], "gold");
+}
+
+#[test]
+fn an_empty_attributes_class_of_a_claim_is_none_of_its_volume() {
+    let (config, view) = (Config::new("disk.csi"), view(&class(json!({}))));
+    let claim = claim(json!({"volumeAttributesClassName": ""}));
+    let plan = answered(
+        &config,
+        &view,
+        operation(&config, &view, &claim),
+        &made(json!({})),
+    );
+    let spec = &created(&plan)["spec"];
+    assert_eq!(spec.get("volumeAttributesClassName"), None);
 }
 
 #[test]
