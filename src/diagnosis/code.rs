@@ -335,6 +335,8 @@ codes! {
     PodClaimNotOwned = "pod-claim-not-owned", Fault [FailedScheduling];
     /// Claims must be bound before the pod is scheduled.
     PodUnboundImmediate = "pod-unbound-immediate", Waiting [FailedScheduling];
+    /// Claims must be bound before the pod is scheduled, and cannot be.
+    PodClaimUnbindable = "pod-claim-unbindable", Fault [FailedScheduling];
     /// A class does not say when its claims are bound.
     PodNoBindingMode = "pod-no-binding-mode", Fault [FailedScheduling];
     /// No node fits, for the pod's volumes.

@@ -1,5 +1,6 @@
 //! A finding, what can be done about it, and the findings of one object.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::ser::{Serialize, SerializeStruct as _, Serializer};
@@ -318,13 +319,11 @@ pub struct Diagnosis {
 
 impl Diagnosis {
     pub(super) fn new(object: ObjectName, main: Finding, notes: Vec<Finding>) -> Self {
+        // The same may be met on two ways.
+        let key = |finding: &Finding| (finding.code(), finding.to_string());
+        let mut told = BTreeSet::from([key(&main)]);
         let mut findings = vec![main];
-        for note in notes {
-            // The same may be met on two ways.
-            if !findings.contains(&note) {
-                findings.push(note);
-            }
-        }
+        findings.extend(notes.into_iter().filter(|note| told.insert(key(note))));
         Diagnosis { object, findings }
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::parts::Counted;
-use super::words::{Count, Cut, Name, Names, Parts};
+use super::words::{Count, Cut, Name, Names, NamesOf, Parts};
 use crate::api::ClaimKey;
 
 /// A claim of a pod, and how it stands.
@@ -104,8 +104,11 @@ facts! {
         ClaimContested: PodClaimContested {
             /// The claim.
             claim: ClaimKey,
-            /// The other pods of its namespace that wait for it.
+            /// The other pods of its namespace that wait for it, of many the first
+            /// few.
             pods: Vec<String>,
+            /// How many there are.
+            count: usize,
         },
         /// See [`Code::PodClaimTerminating`](super::Code::PodClaimTerminating).
         ClaimTerminating: PodClaimTerminating {
@@ -121,6 +124,11 @@ facts! {
         UnboundImmediate: PodUnboundImmediate {
             /// Those claims, in the order of the pod's volumes, and how they
             /// stand.
+            claims: Vec<ClaimStanding>,
+        },
+        /// See [`Code::PodClaimUnbindable`](super::Code::PodClaimUnbindable).
+        ClaimUnbindable: PodClaimUnbindable {
+            /// The claims that are not bound, and how they stand.
             claims: Vec<ClaimStanding>,
         },
         /// See [`Code::PodNoBindingMode`](super::Code::PodNoBindingMode).
@@ -272,12 +280,12 @@ impl fmt::Display for PodFacts {
                 Name(&named(claim)),
                 Names(pods)
             ),
-            Is::ClaimContested { claim, pods } => write!(
+            Is::ClaimContested { claim, pods, count } => write!(
                 f,
                 "uses claim {}, which is for one pod alone and is waited for by {} too: one of \
                  them is scheduled",
                 Name(&named(claim)),
-                Names(pods)
+                NamesOf(pods, *count)
             ),
             Is::ClaimTerminating { claim } => {
                 write!(
@@ -290,6 +298,11 @@ impl fmt::Display for PodFacts {
                 f,
                 "has an ephemeral volume whose claim {} belongs to somebody else",
                 Name(&named(claim))
+            ),
+            Is::ClaimUnbindable { claims } => write!(
+                f,
+                "is not scheduled before its claims are bound, which cannot be: {}",
+                Parts(claims)
             ),
             Is::UnboundImmediate { claims } => write!(
                 f,

@@ -61,6 +61,8 @@ pub struct Survey<'a, V: ?Sized> {
     claim_names: OnceLock<NamesToMean>,
     class_names: OnceLock<NamesToMean>,
     naming: OnceLock<Naming>,
+    /// The pods that wait with a claim, of those that were asked for.
+    waiting: Mutex<BTreeMap<ClaimKey, Arc<Vec<String>>>>,
     /// The names of volumes, by driver and handle.
     handles: OnceLock<BTreeMap<String, BTreeMap<String, Vec<String>>>>,
     /// What was found out about volumes, which several claims may ask for.
@@ -188,6 +190,7 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
             claim_names: OnceLock::new(),
             class_names: OnceLock::new(),
             naming: OnceLock::new(),
+            waiting: Mutex::default(),
             handles: OnceLock::new(),
             offers: Mutex::default(),
             mains: Mutex::default(),
@@ -340,6 +343,28 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
     /// The claims, by what they are named and what they name.
     pub(super) fn naming(&self) -> &Naming {
         self.naming.get_or_init(|| Naming::new(&self.claims))
+    }
+
+    /// The pods that use a claim and wait for a node, by name, found out once.
+    pub(super) fn waiting_for(&self, claim: &ClaimKey) -> Arc<Vec<String>> {
+        let found_out = || self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pods) = found_out().get(claim).cloned() {
+            return pods;
+        }
+        let mut pods = Vec::new();
+        let visit = &mut |pod: &Pod| {
+            let is_over = pod.is_finished() || pod.metadata.is_being_deleted();
+            if pod.node_name().is_empty() && !is_over {
+                pods.push(pod.name().to_owned());
+            }
+        };
+        let view = self.view;
+        view.visit_pods_using_claim(&claim.namespace, &claim.name, visit);
+        pods.sort_unstable();
+        pods.dedup();
+        let pods = Arc::new(pods);
+        found_out().insert(claim.clone(), Arc::clone(&pods));
+        pods
     }
 
     /// The volumes of a driver and handle.

@@ -1,5 +1,7 @@
 //! Volumes that are, or were meant to be, reserved for a claim.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 
 use super::Examination;
@@ -85,23 +87,25 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         let metadata = &self.claim.metadata;
         let census = &self.survey.census;
         let volumes = census.claimed_by(metadata.namespace(), metadata.name());
-        let is_told = |volume: &PersistentVolume| {
-            let names = told.iter().filter_map(|finding| match &finding.facts {
+        let told: BTreeSet<_> = told
+            .iter()
+            .filter_map(|finding| match &finding.facts {
                 Facts::Claim(
                     ClaimFacts::ReleasedByEarlier { volume, .. }
                     | ClaimFacts::NamesTakenVolume { volume, .. }
                     | ClaimFacts::Misbound { volume, .. },
                 ) => Some(volume.as_str()),
                 _ => None,
-            });
-            names.into_iter().any(|name| name == volume.name())
-        };
+            })
+            .collect();
         let is_earlier = |volume: &PersistentVolume| {
             let uid = volume.claim_ref().map(|reference| reference.uid());
             uid.is_some_and(|uid| !uid.is_empty() && uid != metadata.uid())
         };
         let left = volumes.iter().filter(|volume| {
-            is_earlier(volume) && !volume.metadata.is_being_deleted() && !is_told(volume)
+            is_earlier(volume)
+                && !volume.metadata.is_being_deleted()
+                && !told.contains(volume.name())
         });
         let findings = left.take(NAMED).flat_map(|volume| {
             let risk = volume::data_at_risk(self.survey, volume);

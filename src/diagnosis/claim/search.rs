@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::Examination;
+use crate::api::{ClaimKey, VolumePhase};
 use crate::diagnosis::census::NEAREST;
 use crate::diagnosis::parts::{Counted, Miss, Slip, is_tiny};
 use crate::diagnosis::words::Modes;
@@ -65,7 +66,8 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             nearest: nearest.iter().map(|miss| Miss::of(miss)).collect(),
         };
         let given = nearest.iter().find_map(|miss| self.give_class(miss));
-        let finding = Finding::from(facts).with_all(given);
+        let freed = nearest.iter().find_map(|miss| self.free(miss));
+        let finding = Finding::from(facts).with_all(given).with_all(freed);
         let mut findings: Vec<Finding> = vec![finding.with(self.create_volume())];
         findings.extend(
             nearest
@@ -106,6 +108,35 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             "claims without class no longer get it",
         );
         Some(remedy.patching(patch))
+    }
+
+    /// A volume that would fit, and is kept for a claim that is gone.
+    fn free(&self, miss: &VolumeReport<'_>) -> Option<Remedy> {
+        let volume = miss.volume;
+        let reference = volume.claim_ref()?;
+        let owner = ClaimKey::referred(reference);
+        let is_whole = !owner.namespace.is_empty() && !owner.name.is_empty();
+        let only_kept = miss.refusals.iter().all(|refusal| {
+            matches!(
+                refusal,
+                Refusal::ClaimedByOther {
+                    earlier_claim: false,
+                    ..
+                } | Refusal::Phase { .. }
+            )
+        });
+        let survey = self.survey;
+        let is_gone = survey.view.claim(&owner.namespace, &owner.name).is_none()
+            && survey.known.has_claims_of(&owner.namespace);
+        let is_released = volume.status.phase == Some(VolumePhase::Released);
+        let is_available = volume.status.phase == Some(VolumePhase::Available);
+        match (only_kept && is_whole && is_gone, reference.uid()) {
+            (true, "") if is_available => Some(self.hand_over(volume, reference.key())),
+            (true, uid) if is_released && !uid.is_empty() => {
+                Some(self.take_over(volume, reference.key()))
+            }
+            _ => None,
+        }
     }
 
     fn create_volume(&self) -> Remedy {

@@ -72,7 +72,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     }
 
     /// A reservation can be changed in favour of this claim.
-    fn hand_over(&self, volume: &PersistentVolume, from: String) -> Remedy {
+    pub(super) fn hand_over(&self, volume: &PersistentVolume, from: String) -> Remedy {
         let key = ClaimKey::of(self.claim);
         let patch = Patch::of(
             ObjectName::of(Kind::Volume, &volume.metadata),
@@ -87,7 +87,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     }
 
     /// A volume that was released can be given to this claim, with what is in it.
-    fn take_over(&self, released: &PersistentVolume, from: String) -> Remedy {
+    pub(super) fn take_over(&self, released: &PersistentVolume, from: String) -> Remedy {
         let risk = volume::data_at_risk(self.survey, released);
         let key = ClaimKey::of(self.claim);
         let reference = json!({"namespace": key.namespace, "name": key.name, "uid": null,

@@ -206,8 +206,12 @@ fn refused<V: DiagnosticView + ?Sized>(
                 let claim = survey.view.claim(&key.namespace, &key.name)?;
                 Some(standing(survey, &claim))
             });
-            let claims = standings.collect();
-            PodFacts::UnboundImmediate { claims }.into()
+            let claims: Vec<ClaimStanding> = standings.collect();
+            let is_fault = |claim: &ClaimStanding| claim.code.severity() == Severity::Fault;
+            match claims.iter().any(is_fault) {
+                true => PodFacts::ClaimUnbindable { claims }.into(),
+                false => PodFacts::UnboundImmediate { claims }.into(),
+            }
         }
     }
 }
@@ -282,21 +286,14 @@ fn contested<V: DiagnosticView + ?Sized>(survey: &Survey<'_, V>, pod: &Pod) -> V
             .then(|| ClaimKey::of(&claim))
     });
     let findings = claims.filter_map(|claim| {
-        let mut pods = Vec::new();
-        let visit = &mut |other: &Pod| {
-            let is_waiting = other.node_name().is_empty()
-                && !other.is_finished()
-                && !other.metadata.is_being_deleted();
-            if is_waiting && other.name() != pod.name() {
-                pods.push(other.name().to_owned());
-            }
-        };
-        survey
-            .view
-            .visit_pods_using_claim(namespace, &claim.name, visit);
-        pods.sort_unstable();
-        pods.dedup();
-        (!pods.is_empty()).then(|| PodFacts::ClaimContested { claim, pods }.into())
+        let waiting = survey.waiting_for(&claim);
+        let others = waiting.iter().filter(|other| *other != pod.name());
+        let pods: Vec<_> = others.take(TOLD).cloned().collect();
+        let is_waiting = waiting
+            .binary_search_by(|other| other.as_str().cmp(pod.name()))
+            .is_ok();
+        let count = waiting.len().saturating_sub(usize::from(is_waiting));
+        (count > 0).then(|| PodFacts::ClaimContested { claim, pods, count }.into())
     });
     findings.collect()
 }

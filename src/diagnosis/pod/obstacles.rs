@@ -68,7 +68,10 @@ fn fits_but<V: DiagnosticView + ?Sized>(
         let labels = node.metadata.labels();
         (affinity.matches(labels, None) != Ok(true)).then(|| {
             let terms = affinity.explain(labels, None);
-            terms.iter().map(ToString::to_string).collect::<Vec<_>>()
+            match terms.is_empty() {
+                true => vec!["its node affinity has no terms".to_owned()],
+                false => terms.iter().map(ToString::to_string).collect(),
+            }
         })
     };
     if let Some(terms) = out_of_reach(&first) {
