@@ -239,7 +239,7 @@ fn provision(
         deleted: Vec::new(),
     };
     let (view, server) = (&cluster.snapshot, &mut cluster.server);
-    let ClaimReport { done, end } = run_claim(config, view, server, &mut driver, claim);
+    let ClaimReport { done, end } = run_claim(config, view, server, &mut driver, ledger, claim);
     line(text, &format!("claim {}", ClaimKey::of(claim)));
     let due = ledger.claim_ended(view, claim, &end, 0);
     for done in &done {

@@ -20,6 +20,12 @@ pub struct Config {
     pub driver: String,
     /// Further names that it answers to: those of the in-tree plugins that it
     /// took over from. None by default.
+    ///
+    /// What such a plugin's class and volumes say is not translated: the loop
+    /// must be the embedder's own then, as [`run_claim`](super::run_claim) sends
+    /// the class as it is, and [`run_volume`](super::run_volume) finds no handle.
+    /// Upstream's driver leaves a claim alone that names the plugin and has no
+    /// `pv.kubernetes.io/migrated-to`; here it is provisioned.
     pub additional_names: Vec<String>,
     /// Whether volumes are kept from going before the backend's are, by the
     /// finalizer `external-provisioner.volume.kubernetes.io/finalizer`. On by

@@ -24,8 +24,11 @@ use crate::plan::{Change, Event, EventReason, OnFailure, Plan, Step, Write};
 /// [`infeasible`](Self::infeasible) and [`failed`](Self::failed),
 /// [`ignored`](Self::ignored), or [`refused`](Self::refused) if there is no
 /// request. Each gives the next plan.
-/// The call may be given up anywhere: the next sync makes it again, under the
-/// same name.
+///
+/// Until the driver is called, the sync may be given up anywhere: the next one
+/// comes to the same point. Once it is called, there may be a volume, and whoever
+/// loses the answer (a future that is dropped at a timeout or at shutdown) must
+/// not lose the claim: tell the [`Ledger`](super::Ledger::claim_asked) before.
 ///
 /// ```
 /// use pvbind::provisioner::{ClaimNext, Config, RequestInputs, csi, sync_claim};
@@ -58,6 +61,19 @@ pub struct CreateVolume {
     claim: Arc<PersistentVolumeClaim>,
     class: Arc<StorageClass>,
     volume_name: String,
+    standing: Standing,
+}
+
+/// What is known of earlier calls for the same claim.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) enum Standing {
+    /// Nothing.
+    #[default]
+    Unknown,
+    /// There is none that may have left anything.
+    New,
+    /// There is one, and this is where it asked the volume to be.
+    InProgress(Option<csi::TopologyRequirement>),
 }
 
 impl CreateVolume {
@@ -70,6 +86,21 @@ impl CreateVolume {
             claim,
             class,
             volume_name,
+            standing: Standing::default(),
+        }
+    }
+
+    pub(super) fn standing(self, standing: Standing) -> Self {
+        CreateVolume { standing, ..self }
+    }
+
+    /// Where an earlier call, of which nobody knows what came of it, asked the
+    /// volume to be: a driver may take the same name with another place for another
+    /// volume.
+    pub(super) fn asked_before(&self) -> Option<&csi::TopologyRequirement> {
+        match &self.standing {
+            Standing::InProgress(places) => places.as_ref(),
+            Standing::Unknown | Standing::New => None,
         }
     }
 
@@ -311,8 +342,12 @@ impl CreateVolume {
     /// There is no [`request`](Self::request): as if the driver had failed and
     /// finished, or, if a populator makes the volume, had ignored the claim.
     /// Where the reason lies outside the claim and its class and may pass, as
-    /// with a node that is not known for a moment, what is in progress stays so:
+    /// with a secret that is not there yet, what is in progress stays so:
     /// the driver may still be at work from an earlier call.
+    ///
+    /// If the selected node or its CSINode is gone, and the claim is known not to
+    /// be in progress ([`Ledger::sync_claim`](super::Ledger::sync_claim) knows),
+    /// the scheduler is to choose another.
     ///
     /// ```
     /// use pvbind::provisioner::{ClaimNext, Config, Progress, RequestError, sync_claim};
@@ -339,6 +374,11 @@ impl CreateVolume {
     pub fn refused(self, error: &RequestError) -> Plan<ClaimNext> {
         match error {
             RequestError::ForPopulator { .. } => self.ignored(&error.to_string()),
+            RequestError::Topology(problem)
+                if problem.is_node_gone() && self.standing == Standing::New =>
+            {
+                self.failed(&error.to_string(), CallState::Reschedule)
+            }
             RequestError::Topology(_)
             | RequestError::SnapshotNotGiven { .. }
             | RequestError::CannotCopy { .. }

@@ -3,9 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Backoff, ClaimEnd, Progress, ProvisionError, VolumeOutcome};
+use super::create::Standing;
+use super::csi::{CreateVolumeRequest, TopologyRequirement};
+use super::sync_claim::over;
+use super::{
+    Backoff, ClaimEnd, ClaimNext, ClaimOutcome, Config, CreateVolume, Progress, ProvisionError,
+    VolumeOutcome, continue_claim, sync_claim,
+};
 use crate::api::{PersistentVolume, PersistentVolumeClaim};
-use crate::view::ClusterView;
+use crate::plan::Plan;
+use crate::view::{ClusterView, Held};
 
 /// What a provisioner remembers from one sync to the next: the claims that are
 /// in progress, and when what failed is to be tried again.
@@ -52,11 +59,21 @@ use crate::view::ClusterView;
 pub struct Ledger {
     backoff: Backoff,
     /// By uid.
-    in_progress: BTreeMap<String, Arc<PersistentVolumeClaim>>,
+    in_progress: BTreeMap<String, Asked>,
     /// By uid.
     claims: BTreeMap<String, Retry>,
     /// By uid.
     volumes: BTreeMap<String, Retry>,
+}
+
+/// A claim for which the driver was called, and may still be at it.
+#[derive(Clone, Debug)]
+struct Asked {
+    claim: Arc<PersistentVolumeClaim>,
+    /// Where its volume was to be.
+    places: Option<TopologyRequirement>,
+    /// Whether nothing but the call that this sync makes speaks for it.
+    is_first: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -102,9 +119,88 @@ impl Ledger {
         }
     }
 
+    /// One sync of a claim, by what is remembered of it: if it is in progress,
+    /// [`continue_claim`], with the topology that was asked for before; if it is
+    /// not, and the view has no claim of that name and uid, nothing
+    /// ([`ClaimOutcome::Gone`]); else [`sync_claim`], with the view's claim.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::provisioner::{ClaimNext, Config, Ledger};
+    /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// # use pvbind::view::Snapshot;
+    /// # let mut view: Snapshot = read_objects(
+    /// #     r#"{"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "disk.csi"}"#,
+    /// # )?.into_iter().collect();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_str(r#"{
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "disk.csi"}},
+    /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"]}}"#)?;
+    /// # let (config, claim) = (Config::new("disk.csi"), Arc::new(claim));
+    /// let mut ledger = Ledger::default();
+    /// let gone = ledger.sync_claim(&config, &view, &claim).verdict;
+    /// let ClaimNext::Over(end) = gone else { panic!() };
+    /// assert_eq!(end.outcome?.to_string(), "the claim is gone");
+    ///
+    /// view.apply(Arc::clone(&claim));
+    /// let call = ledger.sync_claim(&config, &view, &claim).verdict;
+    /// let ClaimNext::CreateVolume(operation) = call else { panic!() };
+    /// let request = operation.request(&config, &view, &Default::default())?;
+    /// ledger.claim_asked(&operation, &request);
+    /// // The process hangs, the claim is deleted, the answer never comes:
+    /// view.delete(&*claim);
+    /// let again = ledger.sync_claim(&config, &view, &claim).verdict;
+    /// assert!(matches!(again, ClaimNext::CreateVolume(_)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn sync_claim<V: ClusterView + ?Sized>(
+        &mut self,
+        config: &Config,
+        view: &V,
+        claim: &Arc<PersistentVolumeClaim>,
+    ) -> Plan<ClaimNext> {
+        let (plan, standing) = match self.in_progress.get_mut(claim.metadata.uid()) {
+            Some(asked) => {
+                asked.is_first = false;
+                let standing = Standing::InProgress(asked.places.clone());
+                (continue_claim(config, view, claim), standing)
+            }
+            None => match in_view(view, claim) {
+                None => return over(Ok(ClaimOutcome::Gone), Progress::Finished),
+                Some(claim) => (sync_claim(config, view, claim), Standing::New),
+            },
+        };
+        let verdict = match plan.verdict {
+            ClaimNext::CreateVolume(operation) => {
+                ClaimNext::CreateVolume(operation.standing(standing))
+            }
+            other => other,
+        };
+        let steps = plan.steps;
+        Plan { steps, verdict }
+    }
+
+    /// The driver is about to be called with this request: until the sync has
+    /// [ended](Self::claim_ended), the claim is in progress, and asks for the same
+    /// topology whatever becomes of the nodes. So it is not lost if the sync is
+    /// given up during the call, as when a future is dropped.
+    ///
+    /// Call it in every sync that was begun by [`sync_claim`](Self::sync_claim);
+    /// [`run_claim`](super::run_claim) does.
+    pub fn claim_asked(&mut self, operation: &CreateVolume, request: &CreateVolumeRequest) {
+        let claim = Arc::clone(operation.claim());
+        let uid = claim.metadata.uid().to_owned();
+        let asked = Asked {
+            is_first: !self.in_progress.contains_key(&uid),
+            places: request.accessibility_requirements.clone(),
+            claim,
+        };
+        self.in_progress.insert(uid, asked);
+    }
+
     /// A claim's sync ended at this time: notes whether it is in progress, and
     /// says when to try again; `None` if it is not to be tried until something
-    /// changes.
+    /// changes. A claim that is neither in progress nor in the view is forgotten.
     pub fn claim_ended<V: ClusterView + ?Sized>(
         &mut self,
         view: &V,
@@ -118,13 +214,31 @@ impl Ledger {
                 self.in_progress.remove(uid);
             }
             Progress::InBackground => {
-                self.in_progress.insert(uid.to_owned(), Arc::clone(claim));
+                let before = self.in_progress.remove(uid);
+                let asked = Asked {
+                    claim: Arc::clone(claim),
+                    places: before.and_then(|before| before.places),
+                    is_first: false,
+                };
+                self.in_progress.insert(uid.to_owned(), asked);
             }
-            Progress::Unchanged => {}
+            Progress::Unchanged => {
+                let is_first = self
+                    .in_progress
+                    .get(uid)
+                    .is_some_and(|asked| asked.is_first);
+                if is_first {
+                    self.in_progress.remove(uid);
+                }
+            }
         }
-        let Err(error) = &end.outcome else {
-            self.claims.remove(uid);
-            return None;
+        let is_over = !self.in_progress.contains_key(uid) && in_view(view, claim).is_none();
+        let error = match &end.outcome {
+            Err(error) if !is_over => error,
+            _ => {
+                self.claims.remove(uid);
+                return None;
+            }
         };
         let infeasible_with = matches!(error, ProvisionError::Infeasible { .. })
             .then(|| ClassVersion::of(view, claim));
@@ -148,6 +262,7 @@ impl Ledger {
     ///     r#"{"metadata": {"uid": "u-1"}, "spec": {"storageClassName": "fast"}}"#)?;
     /// let claim = Arc::new(claim);
     /// let mut view = Snapshot::new();
+    /// view.apply(Arc::clone(&claim));
     /// let mut ledger = Ledger::new(Backoff::default());
     /// let end = ClaimEnd {
     ///     outcome: Err(ProvisionError::Infeasible { message: "no such type".into() }),
@@ -218,13 +333,14 @@ impl Ledger {
     }
 
     /// The claims in progress, by uid, each as it was when the driver was last
-    /// asked. They are to be continued even if they are gone, by
-    /// [`continue_claim`](super::continue_claim).
+    /// asked. They are to be synced even if they are gone.
     pub fn in_progress(&self) -> impl ExactSizeIterator<Item = &Arc<PersistentVolumeClaim>> {
-        self.in_progress.values()
+        self.in_progress.values().map(|asked| &asked.claim)
     }
 
-    /// A claim is gone: its failures are forgotten, unless it is in progress.
+    /// A claim is gone: its failures are forgotten. While it is in progress they
+    /// are not; they are when that has ended, see
+    /// [`claim_ended`](Self::claim_ended).
     pub fn forget_claim(&mut self, uid: &str) {
         if !self.in_progress.contains_key(uid) {
             self.claims.remove(uid);
@@ -235,6 +351,16 @@ impl Ledger {
     pub fn forget_volume(&mut self, uid: &str) {
         self.volumes.remove(uid);
     }
+}
+
+/// The claim as the view has it, if it does.
+fn in_view<'v, V: ClusterView + ?Sized>(
+    view: &'v V,
+    claim: &PersistentVolumeClaim,
+) -> Option<Held<'v, PersistentVolumeClaim>> {
+    let metadata = &claim.metadata;
+    let current = view.claim(metadata.namespace(), metadata.name());
+    current.filter(|current| current.metadata.uid() == metadata.uid())
 }
 
 impl Backoff {
@@ -261,7 +387,6 @@ impl Backoff {
 mod tests {
     use super::*;
     use crate::api::StorageClass;
-    use crate::provisioner::ClaimOutcome;
     use crate::view::Snapshot;
     use serde_json::json;
 
@@ -275,6 +400,7 @@ mod tests {
         let class = json!({"metadata": {"name": "fast", "uid": "c-1", "resourceVersion": version}});
         let class: StorageClass = serde_json::from_value(class).unwrap();
         view.apply(Arc::new(class));
+        view.apply(claim());
         view
     }
 
@@ -298,9 +424,27 @@ mod tests {
         assert_eq!(ledger.claim_due(&view("1"), &claim()), 600);
         assert_eq!(ledger.claim_due(&view("2"), &claim()), 0);
         assert_eq!(ledger.claim_due(&Snapshot::new(), &claim()), 0);
+        // Nor is anything remembered of one that is gone.
+        let due = ledger.claim_ended(&Snapshot::new(), &claim(), &infeasible, 100);
+        assert_eq!(due, None);
+        assert!(ledger.claims.is_empty());
         let mut other = (*claim()).clone();
         other.spec.volume_attributes_class_name = Some("gold".into());
         assert_eq!(ledger.claim_due(&view("1"), &other), 0);
+    }
+
+    #[test]
+    fn nothing_is_remembered_of_a_claim_that_went_while_it_was_in_progress() {
+        let mut ledger = Ledger::default();
+        let (view, claim) = (view("1"), claim());
+        let background = end(failed(), Progress::InBackground);
+        assert!(ledger.claim_ended(&view, &claim, &background, 0).is_some());
+        ledger.forget_claim("u-1");
+        let gone = Snapshot::new();
+        assert!(ledger.claim_ended(&gone, &claim, &background, 0).is_some());
+        let finished = end(failed(), Progress::Finished);
+        assert_eq!(ledger.claim_ended(&gone, &claim, &finished, 0), None);
+        assert!(ledger.claims.is_empty() && ledger.in_progress.is_empty());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //!
 //! | call | on | upstream |
 //! | --- | --- | --- |
-//! | [`sync_claim`], then the answers to [`ClaimNext`] | a claim that was added or changed, or is due again | `syncClaim` of sig-storage-lib-external-provisioner 13 |
+//! | [`Ledger::sync_claim`] or [`sync_claim`], then the answers to [`ClaimNext`] | a claim that was added or changed, or is due again | `syncClaim` of sig-storage-lib-external-provisioner 13 |
 //! | [`CreateVolume::request`] | what the driver is asked for | `prepareProvision` of external-provisioner 6 |
 //! | [`sync_volume`], then the answers to [`VolumeNext`] | a volume that was added or changed, or is due again | `syncVolume` of the library |
 //! | [`topology_requirement`] | where a volume must be reachable from | `GenerateAccessibilityRequirements` |
@@ -12,14 +12,16 @@
 //!
 //! Each sync looks at one object and a [view](crate::view::ProvisioningView) of
 //! the cluster, and gives a [`Plan`](crate::plan::Plan); the call to the driver
-//! is a value that waits for its answer. Events and errors are upstream's to
-//! the letter where it has any. What is asked of the driver are plain types, in
+//! is a value that waits for its answer. The events of its library (see the
+//! [differences](crate::guide::differences#external-provisioner)), and the errors whose
+//! documentation says so, are upstream's to the letter. What is asked of the driver are plain types, in
 //! [`csi`], that map one to one to the messages of the CSI specification; there
 //! is no gRPC here.
 //!
 //! # What is held
 //! - The same claim always asks under the same name, and on the same cluster for
-//!   the same topology.
+//!   the same topology; while it is in progress for the same topology even if the
+//!   cluster changes, if the [`Ledger`] is [told](Ledger::claim_asked).
 //! - A claim is never provisioned twice, whatever is retried or cut short: what
 //!   was made before is asked for again under its name.
 //! - No volume that has an object is deleted unless its policy is Delete, it is
@@ -31,7 +33,26 @@
 //! VolumeAttributesClasses, waiting until what is due; translating classes and
 //! volumes of in-tree plugins that the driver took over
 //! ([`CreateVolume::provisioned`] takes such an object); refusing to delete a
-//! volume that is attached still; publishing CSIStorageCapacities.
+//! volume that is attached still; publishing CSIStorageCapacities. And:
+//! - checking ReferenceGrants and snapshots before a volume is filled from them:
+//!   [`RequestInputs::content_source`] has the list;
+//! - that one process alone does this for a driver, by a Lease or by other means:
+//!   two ledgers do not know of each other;
+//! - a deadline for each call to the driver; a call that ran out of time is
+//!   [in the background](CallState::InBackground), never finished;
+//! - drivers that run beside every node and make local volumes there: nothing here
+//!   asks whose node a claim or volume is for, and a driver that says OK to the
+//!   deletion of a volume that it does not know has the object of another node's
+//!   volume deleted.
+//!
+//! # Without losing a volume
+//! A claim is in the ledger's [progress](Ledger::in_progress) while nobody knows
+//! whether the driver made its volume. It is put there before the call, by
+//! [`Ledger::claim_asked`], and taken from there when the sync
+//! [ended](Ledger::claim_ended). A future that is dropped between the two, by a
+//! timeout, a `select!` or a task that is shut down, leaves it there, and it is due
+//! at once: sync every claim that is in progress, whether it is in the caches or
+//! not. Ledgers end with the process: let calls end before you do.
 //!
 //! [`run_claim`] and [`run_volume`] are the loops for a synchronous [`Driver`];
 //! there is an example at each.
@@ -44,7 +65,7 @@
 //! use pvbind::api::PersistentVolumeClaim;
 //! use pvbind::plan::{ApiError, Execution, FollowUp, Plan, Step, Written};
 //! use pvbind::provisioner::{
-//!     ClaimEnd, ClaimNext, Config, RequestInputs, continue_claim, csi,
+//!     ClaimEnd, ClaimNext, Config, Ledger, Progress, ProvisionError, RequestInputs, csi,
 //! };
 //! use pvbind::view::Snapshot;
 //!
@@ -62,30 +83,41 @@
 //! # async fn secrets(_: Option<pvbind::provisioner::SecretReference>) -> csi::Secrets { Default::default() }
 //!
 //! /// Sends the steps of a plan to the API server; then what follows it.
-//! async fn carry_out<V: FollowUp>(plan: Plan<V>) -> Option<V> {
+//! async fn carry_out<V: FollowUp>(plan: Plan<V>) -> Result<V, ProvisionError> {
 //!     let mut execution = Execution::new(plan);
 //!     while let Some(step) = execution.step() {
 //!         let result = write(step).await;
 //!         execution.answer(result);
 //!     }
-//!     execution.finish().end.finished().ok()
+//!     let end = execution.finish().end.finished();
+//!     end.map_err(|error| ProvisionError::Write { message: error.to_string() })
 //! }
 //!
-//! /// `None` if the sync was given up; the next one begins anew.
+//! /// How it ended is for `Ledger::claim_ended`, which says when to try again.
 //! async fn sync(
-//!     config: &Config, view: &Snapshot, driver: &Driver, claim: &Arc<PersistentVolumeClaim>,
-//! ) -> Option<ClaimEnd> {
-//!     let mut plan = continue_claim(config, view, claim);
+//!     config: &Config, view: &Snapshot, driver: &Driver, ledger: &mut Ledger,
+//!     claim: &Arc<PersistentVolumeClaim>,
+//! ) -> ClaimEnd {
+//!     let given_up = |error| ClaimEnd { outcome: Err(error), progress: Progress::Unchanged };
+//!     let mut plan = ledger.sync_claim(config, view, claim);
 //!     loop {
-//!         plan = match carry_out(plan).await? {
-//!             ClaimNext::Over(end) => return Some(end), // for the `Ledger`
+//!         let next = match carry_out(plan).await {
+//!             Ok(next) => next,
+//!             Err(error) => return given_up(error),
+//!         };
+//!         plan = match next {
+//!             ClaimNext::Over(end) => return end,
 //!             ClaimNext::CreateVolume(operation) => {
 //!                 let inputs = RequestInputs::default(); // snapshots, attributes
-//!                 match operation.request(config, view, &inputs) {
+//!                 let request = operation.request(config, view, &inputs);
+//!                 let secret = operation.provisioner_secret();
+//!                 match request.and_then(|request| Ok((request, secret?))) {
 //!                     Err(refusal) => operation.refused(&refusal),
-//!                     Ok(request) => {
+//!                     Ok((request, secret)) => {
 //!                         let mut sent = request.clone();
-//!                         sent.secrets = secrets(operation.provisioner_secret().ok()?).await;
+//!                         sent.secrets = secrets(secret).await;
+//!                         // From here on the claim must not be forgotten.
+//!                         ledger.claim_asked(&operation, &request);
 //!                         match driver.create_volume(sent).await {
 //!                             Ok(volume) => operation.created(config, &request, &volume),
 //!                             Err(Status { code, message }) => {
@@ -97,18 +129,28 @@
 //!             }
 //!             ClaimNext::CleanUp(next) => {
 //!                 let volume_id = next.volume_id().to_owned();
-//!                 let secrets = secrets(next.operation().provisioner_secret().ok()?).await;
-//!                 let request = csi::DeleteVolumeRequest { volume_id, secrets };
-//!                 match driver.delete_volume(request).await {
-//!                     Ok(()) => next.deleted(),
-//!                     Err(status) => next.failed(&status.message),
+//!                 match next.operation().provisioner_secret() {
+//!                     Err(error) => next.failed(&error.to_string()),
+//!                     Ok(secret) => {
+//!                         let secrets = secrets(secret).await;
+//!                         let request = csi::DeleteVolumeRequest { volume_id, secrets };
+//!                         match driver.delete_volume(request).await {
+//!                             Ok(()) => next.deleted(),
+//!                             Err(Status { code, message }) => {
+//!                                 next.failed(&format!("status {code}: {message}"))
+//!                             }
+//!                         }
+//!                     }
 //!                 }
 //!             }
 //!             ClaimNext::ReadVolume(next) => match read_volume(next.name()).await {
 //!                 Ok(volume) => next.answer(volume),
 //!                 Err(error) => next.failed(&error.message),
 //!             },
-//!             _ => return None,
+//!             _ => {
+//!                 let message = "a step that this program does not know".to_owned();
+//!                 return given_up(ProvisionError::Failed { message });
+//!             }
 //!         };
 //!     }
 //! }

@@ -10,7 +10,8 @@ use crate::plan::{FollowUp, Plan};
 /// its answer, and gives the next plan; the [module](super) shows the loop.
 ///
 /// More may come with later versions. A program that does not know one gives the
-/// sync up, which may be done anywhere: the next sync comes to the same point.
+/// sync up: the next comes to the same point, if the
+/// [`Ledger`](super::Ledger::claim_asked) was told before the driver was called.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 #[must_use = "a sync goes on only when it is answered"]
@@ -86,6 +87,8 @@ pub struct ClaimEnd {
 pub enum ClaimOutcome {
     /// It is not to be provisioned, or not now.
     NotNow(NotNow),
+    /// It was deleted, and nothing of it is with the driver.
+    Gone,
     /// Its volume is known already.
     VolumeKnown {
         /// The volume.
@@ -118,6 +121,7 @@ impl ClaimOutcome {
     pub fn code(&self) -> &'static str {
         match self {
             ClaimOutcome::NotNow(refusal) => refusal.code(),
+            ClaimOutcome::Gone => "gone",
             ClaimOutcome::VolumeKnown { .. } => "volume-known",
             ClaimOutcome::NoBlockSupport => "no-block-support",
             ClaimOutcome::ClassOfAnother { .. } => "class-of-another",
@@ -132,6 +136,7 @@ impl fmt::Display for ClaimOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ClaimOutcome::NotNow(refusal) => refusal.fmt(f),
+            ClaimOutcome::Gone => f.write_str("the claim is gone"),
             ClaimOutcome::VolumeKnown { volume } => {
                 write!(f, "the claim's volume `{volume}` is there already")
             }

@@ -56,7 +56,9 @@ impl CreateVolume {
     /// [`provisioner_secret`](Self::provisioner_secret).
     ///
     /// The same claim, class and cluster always give the same request, and the
-    /// name depends on the claim's uid alone.
+    /// name depends on the claim's uid alone. For a claim that is in progress the
+    /// topology is that of the call before, whatever became of the nodes, if the
+    /// [`Ledger`](super::Ledger::claim_asked) was told of it.
     ///
     /// | field | comes from |
     /// | --- | --- |
@@ -222,6 +224,9 @@ impl CreateVolume {
         let Some(topology) = &config.topology else {
             return Ok(None);
         };
+        if let Some(places) = self.asked_before() {
+            return Ok(Some(places.clone()));
+        }
         let query = TopologyQuery {
             driver: &config.driver,
             claim_name: self.claim().metadata.name(),

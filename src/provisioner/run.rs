@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::{
     CallState, ClaimEnd, ClaimNext, ClaimOutcome, Config, CreateVolume, DataSource, DeleteVolume,
-    Progress, ProvisionError, RequestInputs, SecretReference, VolumeNext, VolumeOutcome,
-    continue_claim, csi, sync_volume,
+    Ledger, Progress, ProvisionError, RequestInputs, SecretReference, VolumeNext, VolumeOutcome,
+    csi, sync_volume,
 };
 use crate::api::{PersistentVolume, PersistentVolumeClaim};
 use crate::plan::{ApiServer, Done, Plan, Report, carry_out};
@@ -36,7 +36,9 @@ pub trait Driver {
     }
 
     /// The driver's name for a snapshot that a volume is to be filled with;
-    /// `None` for a source that is found without, which all others are.
+    /// `None` for a source that is found without, which all others are. What is to
+    /// be checked first says [`RequestInputs::content_source`], a ReferenceGrant
+    /// for a source in another namespace above all.
     fn content_source(
         &mut self,
         source: &DataSource,
@@ -46,7 +48,7 @@ pub trait Driver {
     }
 
     /// The parameters of a VolumeAttributesClass; `None` if there is no such
-    /// class.
+    /// class. One whose `driverName` is another driver's is an error.
     fn attributes(&mut self, class: &str) -> Result<Option<BTreeMap<String, String>>, String> {
         let _ = class;
         Ok(None)
@@ -59,7 +61,8 @@ pub trait Driver {
 pub enum CreateAnswer {
     /// The volume.
     Created(csi::Volume),
-    /// That the claim is not its business, and why.
+    /// That the claim is not its business, and why. Nothing follows, not even
+    /// another try: a driver that is busy answers `Failed`.
     Ignored(String),
     /// That it never can, and why (gRPC INVALID_ARGUMENT).
     Infeasible(String),
@@ -67,7 +70,8 @@ pub enum CreateAnswer {
     Failed {
         /// Why.
         message: String,
-        /// Where that leaves things.
+        /// Where that leaves things; if the driver cannot tell, as after a
+        /// timeout, in the background.
         state: CallState,
     },
 }
@@ -78,7 +82,9 @@ pub enum CreateAnswer {
 pub enum DeleteAnswer {
     /// That the volume is gone.
     Deleted,
-    /// That the volume is not its business, and why.
+    /// That the volume is not its business, and why. Nothing follows, not even
+    /// another try, and the data stays: a driver whose volume is busy or still
+    /// attached answers `Failed`.
     Ignored(String),
     /// That it cannot, and why.
     Failed(String),
@@ -105,18 +111,23 @@ pub struct VolumeReport {
 }
 
 /// Syncs a claim to the end: carries out its plans, and answers what it waits
-/// for from the driver. The claim is taken from the view if it is there still,
-/// as [`continue_claim`] does.
+/// for from the driver. The claim is taken from the view if it is there still; if it
+/// is gone, it is continued if the ledger has it in progress, and dropped if not.
+///
+/// How it ended is for [`Ledger::claim_ended`], which also says when to try again.
+/// What was written, [`ClaimReport::done`], is best applied to the caches at once.
 ///
 /// It is synchronous and waits nowhere; an asynchronous embedder writes the
-/// same loop.
+/// [same loop](super#the-loop-of-an-asynchronous-embedder). There are no hooks for
+/// classes and volumes of in-tree plugins, for attached volumes or for claims of
+/// other nodes; who needs them writes the loop too.
 ///
 /// ```
 /// use std::sync::Arc;
 /// use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim, read_objects};
 /// use pvbind::plan::{ApiError, ApiServer, Change, Event};
 /// use pvbind::provisioner::{
-///     ClaimOutcome, Config, CreateAnswer, DeleteAnswer, Driver, csi, run_claim,
+///     Config, CreateAnswer, DeleteAnswer, Driver, Ledger, csi, run_claim,
 /// };
 /// use pvbind::view::Snapshot;
 /// struct Disks;
@@ -140,7 +151,7 @@ pub struct VolumeReport {
 /// #     fn read_claim(&mut self, _: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> { Ok(None) }
 /// #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { Ok(None) }
 /// # }
-/// let snapshot: Snapshot = read_objects(
+/// let mut snapshot: Snapshot = read_objects(
 ///     r#"{"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "disk.csi"}"#,
 /// )?
 /// .into_iter()
@@ -150,7 +161,11 @@ pub struct VolumeReport {
 ///         "annotations": {"volume.kubernetes.io/storage-provisioner": "disk.csi"}},
 ///     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"]}}"#)?;
 /// let config = Config::new("disk.csi");
-/// let report = run_claim(&config, &snapshot, &mut Server, &mut Disks, &Arc::new(claim));
+/// let mut ledger = Ledger::default();
+/// let claim = Arc::new(claim);
+/// snapshot.apply(Arc::clone(&claim));
+/// let report = run_claim(&config, &snapshot, &mut Server, &mut Disks, &mut ledger, &claim);
+/// assert_eq!(ledger.claim_ended(&snapshot, &claim, &report.end, 0), None);
 /// assert_eq!(report.end.outcome.unwrap().code(), "provisioned");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -159,10 +174,11 @@ pub fn run_claim<V: ProvisioningView + ?Sized>(
     view: &V,
     server: &mut (impl ApiServer + ?Sized),
     driver: &mut (impl Driver + ?Sized),
+    ledger: &mut Ledger,
     claim: &Arc<PersistentVolumeClaim>,
 ) -> ClaimReport {
     let mut done = Vec::new();
-    let mut plan = continue_claim(config, view, claim);
+    let mut plan = ledger.sync_claim(config, view, claim);
     loop {
         let report = carry_out(server, plan);
         done.extend(report.done);
@@ -179,7 +195,7 @@ pub fn run_claim<V: ProvisioningView + ?Sized>(
         };
         plan = match next {
             ClaimNext::Over(end) => return ClaimReport { done, end },
-            ClaimNext::CreateVolume(operation) => create(config, view, driver, operation),
+            ClaimNext::CreateVolume(operation) => create(config, view, driver, ledger, operation),
             ClaimNext::CleanUp(next) => {
                 let secrets = next
                     .operation()
@@ -208,9 +224,10 @@ fn create<V: ProvisioningView + ?Sized>(
     config: &Config,
     view: &V,
     driver: &mut (impl Driver + ?Sized),
+    ledger: &mut Ledger,
     operation: CreateVolume,
 ) -> Plan<ClaimNext> {
-    let inputs = match inputs(driver, &operation) {
+    let inputs = match inputs(config, driver, &operation) {
         Ok(inputs) => inputs,
         Err(message) => return operation.failed(&message, CallState::NoChange),
     };
@@ -226,6 +243,7 @@ fn create<V: ProvisioningView + ?Sized>(
         Ok(secrets) => request.secrets = secrets,
         Err(message) => return operation.failed(&message, CallState::NoChange),
     }
+    ledger.claim_asked(&operation, &request);
     match driver.create_volume(request) {
         CreateAnswer::Created(volume) => operation.created(config, &asked, &volume),
         CreateAnswer::Ignored(reason) => operation.ignored(&reason),
@@ -235,6 +253,7 @@ fn create<V: ProvisioningView + ?Sized>(
 }
 
 fn inputs(
+    config: &Config,
     driver: &mut (impl Driver + ?Sized),
     operation: &CreateVolume,
 ) -> Result<RequestInputs, String> {
@@ -244,6 +263,8 @@ fn inputs(
     };
     let attributes = match operation.attributes_class_name() {
         "" => None,
+        // That the driver takes none is for the request to say.
+        _ if !config.modifies_volumes => None,
         class => driver.attributes(class)?,
     };
     Ok(RequestInputs {
@@ -267,6 +288,10 @@ fn read_secret(
 ///
 /// The view serves for the secret of a volume that has none noted. If the secret
 /// cannot be read, the driver is asked without it, as upstream does.
+///
+/// Nothing asks whether the volume is attached still, or whether it is on this
+/// node: a driver that must not delete it then answers
+/// [`Failed`](DeleteAnswer::Failed).
 ///
 /// ```
 /// use pvbind::provisioner::{

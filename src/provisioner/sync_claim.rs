@@ -20,6 +20,9 @@ use crate::view::{ClusterView, Held};
 /// see [`Ledger`](super::Ledger). No two syncs of one claim may run at once.
 /// [`run_claim`](super::run_claim) is that loop.
 ///
+/// It knows nothing of earlier syncs. Whoever keeps a ledger begins with
+/// [`Ledger::sync_claim`](super::Ledger::sync_claim) instead.
+///
 /// In order: is the claim [ours, and now](super::check_claim)? Is its volume
 /// known already? Can the driver make a raw device, if that is asked for? Is
 /// the class's provisioner ours? Then the event Provisioning, and the driver is
@@ -84,7 +87,14 @@ pub fn sync_claim<'a, V: ClusterView + ?Sized>(
             let error = ProvisionError::ClassNotFound { class };
             return over(Err(error), Progress::Unchanged);
         }
-        Err(refusal) => return over(Ok(ClaimOutcome::NotNow(refusal)), Progress::Unchanged),
+        Err(refusal) => {
+            // It has a volume, and nobody would ever ask for it again.
+            let progress = match refusal {
+                NotNow::HasVolume { .. } => Progress::Finished,
+                _ => Progress::Unchanged,
+            };
+            return over(Ok(ClaimOutcome::NotNow(refusal)), progress);
+        }
     };
     let volume_name = config.volume_names.name_for(&claim);
     if let Some(volume) = view.volume(&volume_name) {
@@ -140,12 +150,19 @@ fn known(
     }
 }
 
-fn over(outcome: Result<ClaimOutcome, ProvisionError>, progress: Progress) -> Plan<ClaimNext> {
+pub(super) fn over(
+    outcome: Result<ClaimOutcome, ProvisionError>,
+    progress: Progress,
+) -> Plan<ClaimNext> {
     Plan::empty(ClaimNext::Over(ClaimEnd { outcome, progress }))
 }
 
 /// Continues a claim that is in progress although it may be gone: as
 /// [`sync_claim`], with the claim as it was when the driver was last asked.
+///
+/// Only for claims that are [in progress](super::Ledger::is_in_progress): for any
+/// other that is gone a volume would be made that nobody asks for.
+/// [`Ledger::sync_claim`](super::Ledger::sync_claim) sees to that.
 ///
 /// A claim that was deleted while the driver worked must be continued, or else
 /// the volume that comes out belongs to nobody. Its volume object is created

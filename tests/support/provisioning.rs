@@ -180,8 +180,8 @@ impl Sidecar {
         claim: &Arc<PersistentVolumeClaim>,
     ) {
         let config = &self.config;
-        let disks = &mut self.disks;
-        let report = run_claim(config, cache, &mut world.watched(), disks, claim);
+        let (disks, ledger) = (&mut self.disks, &mut self.ledger);
+        let report = run_claim(config, cache, &mut world.watched(), disks, ledger, claim);
         let end = &report.end;
         self.ledger.claim_ended(cache, claim, end, self.now);
     }

@@ -39,7 +39,8 @@ fn each_state_of_a_failed_call_says_what_stays_in_progress() {
 
 #[test]
 fn a_failure_without_change_leaves_a_claim_in_progress_in_the_ledger_and_starts_none() {
-    let view = view(&class(json!({})));
+    let mut view = view(&class(json!({})));
+    view.apply(claim(json!({})));
     let mut ledger = Ledger::default();
     let mut hear = |state| {
         let operation = new_operation(&view);

@@ -128,6 +128,19 @@ impl Driver for Disks {
     }
 }
 
+/// Syncs a claim that is there and of which nothing is remembered.
+fn run(
+    config: &Config,
+    view: &Snapshot,
+    server: &mut Server,
+    disks: &mut Disks,
+    claim: &Arc<PersistentVolumeClaim>,
+) -> ClaimReport {
+    let mut view = view.clone();
+    view.apply(Arc::clone(claim));
+    run_claim(config, &view, server, disks, &mut Ledger::default(), claim)
+}
+
 fn short(length: Option<usize>) -> Config {
     Config {
         volume_names: VolumeNames::new("pvc", length).unwrap(),
@@ -157,7 +170,7 @@ fn a_volume_that_exists_already_is_ones_own_only_if_it_is_for_the_claim() {
         };
         let mut disks = Disks::default();
         let config = short(length);
-        let report = run_claim(&config, &view, &mut server, &mut disks, &claim(json!({})));
+        let report = run(&config, &view, &mut server, &mut disks, &claim(json!({})));
         let ClaimEnd { outcome, progress } = report.end;
         let code = match &outcome {
             Ok(outcome) => outcome.code(),
@@ -178,7 +191,7 @@ fn a_volume_that_existed_and_is_gone_is_asked_for_again() {
         ..Server::default()
     };
     let (config, mut disks) = (short(Some(1)), Disks::default());
-    let end = run_claim(&config, &view, &mut server, &mut disks, &claim(json!({}))).end;
+    let end = run(&config, &view, &mut server, &mut disks, &claim(json!({}))).end;
     assert_eq!(end.progress, Progress::InBackground);
     let text = end.outcome.unwrap_err().to_string();
     assert_eq!(text, "volume `pvc-u` existed, and is gone");
@@ -192,7 +205,7 @@ fn a_volume_that_cannot_be_written_down_keeps_its_claim_in_progress() {
         ..Server::default()
     };
     let (config, mut disks) = (Config::new("disk.csi"), Disks::default());
-    let end = run_claim(&config, &view, &mut server, &mut disks, &claim(json!({}))).end;
+    let end = run(&config, &view, &mut server, &mut disks, &claim(json!({}))).end;
     let message = "full".to_owned();
     assert_eq!(end.outcome, Err(ProvisionError::Write { message }));
     assert_eq!(end.progress, Progress::InBackground);
@@ -240,7 +253,7 @@ fn no_driver_is_called_for_a_class_whose_secrets_cannot_be_named() {
         let view = view(&class(json!({"parameters": parameters})));
         let (mut server, mut disks) = (Server::default(), Disks::default());
         let config = Config::new("disk.csi");
-        let end = run_claim(&config, &view, &mut server, &mut disks, &claim(json!({}))).end;
+        let end = run(&config, &view, &mut server, &mut disks, &claim(json!({}))).end;
         if usage == SecretUse::ControllerModify {
             // The resizer's, and in no field of the volume.
             assert_eq!(end.outcome.unwrap().code(), "provisioned");
@@ -267,7 +280,7 @@ fn the_secret_for_every_use_is_sent_noted_and_used_to_delete() {
         ..Disks::default()
     };
     let config = Config::new("disk.csi");
-    let report = run_claim(&config, &view, &mut server, &mut disks, &claim(json!({})));
+    let report = run(&config, &view, &mut server, &mut disks, &claim(json!({})));
     assert_eq!(report.end.outcome.unwrap().code(), "provisioned");
     assert_eq!(disks.asked[0].secrets.0["from"], "shop/data");
     assert!(disks.asked[0].parameters.is_empty());
@@ -339,7 +352,7 @@ fn a_volume_that_does_not_serve_and_is_not_deleted_is_told_of_as_orphaned() {
         };
         let (config, mut server) = (Config::new("disk.csi"), Server::default());
         let claim = claim(json!({"dataSource": source}));
-        let end = run_claim(&config, &view, &mut server, &mut disks, &claim).end;
+        let end = run(&config, &view, &mut server, &mut disks, &claim).end;
         let text = end.outcome.unwrap_err().to_string();
         assert!(text.ends_with("volume is orphaned: down"), "{text}");
     }
@@ -352,7 +365,7 @@ fn a_secret_that_cannot_be_read_now_changes_nothing_of_what_is_in_progress() {
         "csi.storage.k8s.io/provisioner-secret-namespace": "disks"}})));
     let (config, mut server) = (Config::new("disk.csi"), Server::default());
     let mut disks = Disks::default();
-    let end = run_claim(&config, &view, &mut server, &mut disks, &claim(json!({}))).end;
+    let end = run(&config, &view, &mut server, &mut disks, &claim(json!({}))).end;
     assert!(disks.asked.is_empty());
     assert_eq!(end.progress, Progress::Unchanged);
     let text = end.outcome.unwrap_err().to_string();
@@ -370,7 +383,7 @@ fn what_could_not_be_looked_up_changes_nothing_of_what_is_in_progress() {
         ..Disks::default()
     };
     let (config, mut server) = (Config::new("disk.csi"), Server::default());
-    let end = run_claim(&config, &view, &mut server, &mut disks, &claim).end;
+    let end = run(&config, &view, &mut server, &mut disks, &claim).end;
     assert!(disks.asked.is_empty());
     assert_eq!(end.progress, Progress::Unchanged);
     assert_eq!(end.outcome.unwrap_err().to_string(), "no answer");
@@ -381,13 +394,148 @@ fn what_could_not_be_looked_up_changes_nothing_of_what_is_in_progress() {
         says_no_source: true,
         ..Disks::default()
     };
-    let end = run_claim(&config, &view, &mut server, &mut disks, &claim).end;
+    let end = run(&config, &view, &mut server, &mut disks, &claim).end;
     assert_eq!(
         end.outcome.unwrap_err().to_string(),
         "volume content source missing"
     );
     assert_eq!(disks.deleted[0].volume_id, "h-1");
     assert_eq!(server.volume, None);
-    let end = run_claim(&config, &view, &mut server, &mut Disks::default(), &claim).end;
+    let end = run(&config, &view, &mut server, &mut Disks::default(), &claim).end;
     assert_eq!(end.outcome.unwrap().code(), "provisioned");
+}
+
+/// A claim for the node `n1`, with a driver that goes by zones.
+fn on_node() -> (Config, Snapshot, Arc<PersistentVolumeClaim>) {
+    let mut config = Config::new("disk.csi");
+    config.topology = Some(TopologyConfig::default());
+    let mut view = view(&class(json!({"volumeBindingMode": "WaitForFirstConsumer"})));
+    let node = r#"{"kind": "Node", "metadata": {"name": "n1", "labels": {"zone": "a"}}}
+        {"kind": "CSINode", "metadata": {"name": "n1"}, "spec": {"drivers": [
+            {"name": "disk.csi", "nodeID": "n1", "topologyKeys": ["zone"]}]}}"#;
+    view.extend(read_objects(node).unwrap());
+    let mut claim = PersistentVolumeClaim::clone(&claim(json!({})));
+    let key = "volume.kubernetes.io/selected-node";
+    claim.metadata.set_annotation(key, "n1");
+    let claim = Arc::new(claim);
+    view.apply(Arc::clone(&claim));
+    (config, view, claim)
+}
+
+fn node(view: &mut Snapshot) {
+    let node = view.find::<crate::api::Node>("", "n1").cloned().unwrap();
+    view.delete(&*node);
+}
+
+fn csi_node(view: &mut Snapshot) {
+    let node = view.find::<crate::api::CsiNode>("", "n1").cloned().unwrap();
+    view.delete(&*node);
+}
+
+#[test]
+fn a_claim_whose_node_is_gone_goes_back_to_the_scheduler() {
+    for remove in [node, csi_node] {
+        let (config, mut view, claim) = on_node();
+        remove(&mut view);
+        let (mut server, mut disks) = (Server::default(), Disks::default());
+        let mut ledger = Ledger::default();
+        let report = run_claim(&config, &view, &mut server, &mut disks, &mut ledger, &claim);
+        assert!(disks.asked.is_empty());
+        assert_eq!(report.end.outcome, Ok(ClaimOutcome::Rescheduled));
+        assert_eq!(ledger.claim_ended(&view, &claim, &report.end, 0), None);
+        // A sync that knows nothing of earlier ones does not dare.
+        let operation = operation(&config, &view, &claim);
+        let inputs = RequestInputs::default();
+        let error = operation.request(&config, &view, &inputs).unwrap_err();
+        assert_eq!(end(operation.refused(&error)).progress, Progress::Unchanged);
+    }
+}
+
+#[test]
+fn a_claim_in_progress_asks_for_the_same_place_whatever_becomes_of_node_and_claim() {
+    for remove in [node, csi_node] {
+        let (config, mut view, claim) = on_node();
+        let (mut server, mut disks) = (Server::default(), Disks::default());
+        let mut ledger = Ledger::default();
+        server.is_full = true;
+        for _ in 0..3 {
+            let report = run_claim(&config, &view, &mut server, &mut disks, &mut ledger, &claim);
+            assert!(ledger.claim_ended(&view, &claim, &report.end, 0).is_some());
+            assert!(ledger.is_in_progress(&claim));
+            if disks.asked.len() == 1 {
+                remove(&mut view);
+                view.delete(&*claim);
+            }
+        }
+        server.is_full = false;
+        let report = run_claim(&config, &view, &mut server, &mut disks, &mut ledger, &claim);
+        assert_eq!(ledger.claim_ended(&view, &claim, &report.end, 0), None);
+        assert_eq!(report.end.outcome.unwrap().code(), "provisioned");
+        assert_eq!(disks.asked.len(), 4);
+        assert!(disks.asked.iter().all(|asked| *asked == disks.asked[0]));
+        assert!(disks.asked[0].accessibility_requirements.is_some());
+        assert_eq!(ledger.in_progress().len(), 0);
+    }
+}
+
+#[test]
+fn a_claim_that_is_gone_is_dropped_unless_it_is_in_progress() {
+    let (config, mut view, claim) = on_node();
+    let (mut server, mut disks) = (Server::default(), Disks::default());
+    let mut ledger = Ledger::default();
+    view.delete(&*claim);
+    let report = run_claim(&config, &view, &mut server, &mut disks, &mut ledger, &claim);
+    assert!(report.done.is_empty() && disks.asked.is_empty());
+    assert_eq!(report.end.outcome, Ok(ClaimOutcome::Gone));
+    // Nor is another of its name taken for it.
+    let mut anew = PersistentVolumeClaim::clone(&claim);
+    anew.metadata.uid = Some("u-2".to_owned());
+    view.apply(Arc::new(anew));
+    let report = run_claim(&config, &view, &mut server, &mut disks, &mut ledger, &claim);
+    assert_eq!(report.end.outcome, Ok(ClaimOutcome::Gone));
+}
+
+#[test]
+fn a_claim_that_got_a_volume_elsewhere_is_not_in_progress_any_more() {
+    let (config, mut view, claim) = on_node();
+    let (mut server, mut disks) = (Server::default(), Disks::default());
+    let mut ledger = Ledger::default();
+    server.is_full = true;
+    let report = run_claim(&config, &view, &mut server, &mut disks, &mut ledger, &claim);
+    assert!(ledger.claim_ended(&view, &claim, &report.end, 0).is_some());
+    let mut bound = PersistentVolumeClaim::clone(&claim);
+    bound.spec.volume_name = Some("pv".to_owned());
+    view.apply(Arc::new(bound));
+    let report = run_claim(&config, &view, &mut server, &mut disks, &mut ledger, &claim);
+    assert_eq!(ledger.claim_ended(&view, &claim, &report.end, 0), None);
+    assert_eq!(ledger.in_progress().len(), 0);
+}
+
+#[test]
+fn a_call_whose_answer_is_lost_leaves_the_claim_in_progress() {
+    let (config, view, claim) = on_node();
+    let mut ledger = Ledger::default();
+    let ask = |ledger: &mut Ledger| {
+        let ClaimNext::CreateVolume(operation) = ledger.sync_claim(&config, &view, &claim).verdict
+        else {
+            panic!("no call");
+        };
+        let inputs = RequestInputs::default();
+        let request = operation.request(&config, &view, &inputs).unwrap();
+        ledger.claim_asked(&operation, &request);
+        operation
+    };
+    // That nothing was made says that of the first call, and not of two.
+    let unchanged = end(ask(&mut ledger).failed("full", CallState::NoChange));
+    assert!(ledger.is_in_progress(&claim));
+    let _due = ledger.claim_ended(&view, &claim, &unchanged, 0);
+    assert!(!ledger.is_in_progress(&claim));
+    drop(ask(&mut ledger));
+    assert!(ledger.is_in_progress(&claim));
+    let _plan = ledger.sync_claim(&config, &view, &claim);
+    let _due = ledger.claim_ended(&view, &claim, &unchanged, 0);
+    assert!(ledger.is_in_progress(&claim));
+    let unchanged = end(ask(&mut ledger).failed("full", CallState::NoChange));
+    let _due = ledger.claim_ended(&view, &claim, &unchanged, 0);
+    assert!(ledger.is_in_progress(&claim));
 }

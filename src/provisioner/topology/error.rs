@@ -96,6 +96,18 @@ pub enum TopologyError {
     },
 }
 
+impl TopologyError {
+    /// Whether the selected node, or what is known of its drivers, is not there.
+    pub(in crate::provisioner) fn is_node_gone(&self) -> bool {
+        match self {
+            TopologyError::SelectedCsiNodeNotFound { .. } => true,
+            // Every node that there is has labels, its own name among them.
+            TopologyError::SelectedNodeLacksLabels { labels, .. } => labels.is_empty(),
+            _ => false,
+        }
+    }
+}
+
 /// A list as upstream prints it: in brackets, with spaces between.
 struct Spaced<'a, T>(&'a [T]);
 
