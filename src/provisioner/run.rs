@@ -71,7 +71,9 @@ pub enum CreateAnswer {
         /// Why.
         message: String,
         /// Where that leaves things; if the driver cannot tell, as after a
-        /// timeout, in the background.
+        /// timeout, in the background. That the scheduler is to choose again counts
+        /// as finished where no other node can help
+        /// ([`CreateVolume::may_reschedule`]).
         state: CallState,
     },
 }
@@ -248,7 +250,14 @@ fn create<V: ProvisioningView + ?Sized>(
         CreateAnswer::Created(volume) => operation.created(config, &asked, &volume),
         CreateAnswer::Ignored(reason) => operation.ignored(&reason),
         CreateAnswer::Infeasible(message) => operation.infeasible(&message),
-        CreateAnswer::Failed { message, state } => operation.failed(&message, state),
+        CreateAnswer::Failed { message, state } => {
+            let state = match state {
+                // Another node would get the same request.
+                CallState::Reschedule if !operation.may_reschedule(config) => CallState::Finished,
+                state => state,
+            };
+            operation.failed(&message, state)
+        }
     }
 }
 

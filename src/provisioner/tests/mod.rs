@@ -1,6 +1,7 @@
 //! The whole of a claim's sync: request, answers, object.
 
 mod answer;
+mod progress;
 mod request;
 mod run;
 

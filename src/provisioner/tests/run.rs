@@ -4,15 +4,16 @@
 use super::*;
 use crate::api::ClaimKey;
 use crate::plan::{ApiError, ApiErrorKind, ApiServer, Change, Event};
+use std::collections::BTreeMap;
 
 /// An API server with one volume, if any.
 #[derive(Default)]
-struct Server {
+pub(super) struct Server {
     volume: Option<PersistentVolume>,
     /// Says that a volume exists that it cannot show.
     is_forgetful: bool,
     /// Takes no volume.
-    is_full: bool,
+    pub(super) is_full: bool,
     reads: usize,
     /// The versions of volumes as they were to be deleted.
     deleted: Vec<String>,
@@ -81,8 +82,8 @@ impl ApiServer for Server {
 /// A driver that makes what it is asked for, and fills it with what it is told
 /// to; and what it was asked.
 #[derive(Default)]
-struct Disks {
-    asked: Vec<csi::CreateVolumeRequest>,
+pub(super) struct Disks {
+    pub(super) asked: Vec<csi::CreateVolumeRequest>,
     deleted: Vec<csi::DeleteVolumeRequest>,
     has_secrets: bool,
     lacks_snapshots: bool,
@@ -405,137 +406,28 @@ fn what_could_not_be_looked_up_changes_nothing_of_what_is_in_progress() {
     assert_eq!(end.outcome.unwrap().code(), "provisioned");
 }
 
-/// A claim for the node `n1`, with a driver that goes by zones.
-fn on_node() -> (Config, Snapshot, Arc<PersistentVolumeClaim>) {
-    let mut config = Config::new("disk.csi");
-    config.topology = Some(TopologyConfig::default());
-    let mut view = view(&class(json!({"volumeBindingMode": "WaitForFirstConsumer"})));
-    let node = r#"{"kind": "Node", "metadata": {"name": "n1", "labels": {"zone": "a"}}}
-        {"kind": "CSINode", "metadata": {"name": "n1"}, "spec": {"drivers": [
-            {"name": "disk.csi", "nodeID": "n1", "topologyKeys": ["zone"]}]}}"#;
-    view.extend(read_objects(node).unwrap());
-    let mut claim = PersistentVolumeClaim::clone(&claim(json!({})));
-    let key = "volume.kubernetes.io/selected-node";
-    claim.metadata.set_annotation(key, "n1");
-    let claim = Arc::new(claim);
-    view.apply(Arc::clone(&claim));
-    (config, view, claim)
-}
-
-fn node(view: &mut Snapshot) {
-    let node = view.find::<crate::api::Node>("", "n1").cloned().unwrap();
-    view.delete(&*node);
-}
-
-fn csi_node(view: &mut Snapshot) {
-    let node = view.find::<crate::api::CsiNode>("", "n1").cloned().unwrap();
-    view.delete(&*node);
-}
-
 #[test]
-fn a_claim_whose_node_is_gone_goes_back_to_the_scheduler() {
-    for remove in [node, csi_node] {
-        let (config, mut view, claim) = on_node();
-        remove(&mut view);
-        let (mut server, mut disks) = (Server::default(), Disks::default());
-        let mut ledger = Ledger::default();
-        let report = run_claim(&config, &view, &mut server, &mut disks, &mut ledger, &claim);
-        assert!(disks.asked.is_empty());
-        assert_eq!(report.end.outcome, Ok(ClaimOutcome::Rescheduled));
-        assert_eq!(ledger.claim_ended(&view, &claim, &report.end, 0), None);
-        // A sync that knows nothing of earlier ones does not dare.
-        let operation = operation(&config, &view, &claim);
-        let inputs = RequestInputs::default();
-        let error = operation.request(&config, &view, &inputs).unwrap_err();
-        assert_eq!(end(operation.refused(&error)).progress, Progress::Unchanged);
-    }
-}
-
-#[test]
-fn a_claim_in_progress_asks_for_the_same_place_whatever_becomes_of_node_and_claim() {
-    for remove in [node, csi_node] {
-        let (config, mut view, claim) = on_node();
-        let (mut server, mut disks) = (Server::default(), Disks::default());
-        let mut ledger = Ledger::default();
-        server.is_full = true;
-        for _ in 0..3 {
-            let report = run_claim(&config, &view, &mut server, &mut disks, &mut ledger, &claim);
-            assert!(ledger.claim_ended(&view, &claim, &report.end, 0).is_some());
-            assert!(ledger.is_in_progress(&claim));
-            if disks.asked.len() == 1 {
-                remove(&mut view);
-                view.delete(&*claim);
-            }
+fn a_driver_that_takes_no_attributes_is_not_asked_for_them() {
+    struct Asked;
+    impl Driver for Asked {
+        fn create_volume(&mut self, _: csi::CreateVolumeRequest) -> CreateAnswer {
+            panic!("called")
         }
-        server.is_full = false;
-        let report = run_claim(&config, &view, &mut server, &mut disks, &mut ledger, &claim);
-        assert_eq!(ledger.claim_ended(&view, &claim, &report.end, 0), None);
-        assert_eq!(report.end.outcome.unwrap().code(), "provisioned");
-        assert_eq!(disks.asked.len(), 4);
-        assert!(disks.asked.iter().all(|asked| *asked == disks.asked[0]));
-        assert!(disks.asked[0].accessibility_requirements.is_some());
-        assert_eq!(ledger.in_progress().len(), 0);
+        fn delete_volume(&mut self, _: csi::DeleteVolumeRequest) -> DeleteAnswer {
+            panic!("called")
+        }
+        fn attributes(&mut self, _: &str) -> Result<Option<BTreeMap<String, String>>, String> {
+            panic!("called")
+        }
     }
-}
-
-#[test]
-fn a_claim_that_is_gone_is_dropped_unless_it_is_in_progress() {
-    let (config, mut view, claim) = on_node();
-    let (mut server, mut disks) = (Server::default(), Disks::default());
+    let mut view = view(&class(json!({})));
+    let claim = claim(json!({"volumeAttributesClassName": "gold"}));
+    view.apply(Arc::clone(&claim));
+    let (config, mut server) = (Config::new("disk.csi"), Server::default());
     let mut ledger = Ledger::default();
-    view.delete(&*claim);
-    let report = run_claim(&config, &view, &mut server, &mut disks, &mut ledger, &claim);
-    assert!(report.done.is_empty() && disks.asked.is_empty());
-    assert_eq!(report.end.outcome, Ok(ClaimOutcome::Gone));
-    // Nor is another of its name taken for it.
-    let mut anew = PersistentVolumeClaim::clone(&claim);
-    anew.metadata.uid = Some("u-2".to_owned());
-    view.apply(Arc::new(anew));
-    let report = run_claim(&config, &view, &mut server, &mut disks, &mut ledger, &claim);
-    assert_eq!(report.end.outcome, Ok(ClaimOutcome::Gone));
-}
-
-#[test]
-fn a_claim_that_got_a_volume_elsewhere_is_not_in_progress_any_more() {
-    let (config, mut view, claim) = on_node();
-    let (mut server, mut disks) = (Server::default(), Disks::default());
-    let mut ledger = Ledger::default();
-    server.is_full = true;
-    let report = run_claim(&config, &view, &mut server, &mut disks, &mut ledger, &claim);
-    assert!(ledger.claim_ended(&view, &claim, &report.end, 0).is_some());
-    let mut bound = PersistentVolumeClaim::clone(&claim);
-    bound.spec.volume_name = Some("pv".to_owned());
-    view.apply(Arc::new(bound));
-    let report = run_claim(&config, &view, &mut server, &mut disks, &mut ledger, &claim);
-    assert_eq!(ledger.claim_ended(&view, &claim, &report.end, 0), None);
-    assert_eq!(ledger.in_progress().len(), 0);
-}
-
-#[test]
-fn a_call_whose_answer_is_lost_leaves_the_claim_in_progress() {
-    let (config, view, claim) = on_node();
-    let mut ledger = Ledger::default();
-    let ask = |ledger: &mut Ledger| {
-        let ClaimNext::CreateVolume(operation) = ledger.sync_claim(&config, &view, &claim).verdict
-        else {
-            panic!("no call");
-        };
-        let inputs = RequestInputs::default();
-        let request = operation.request(&config, &view, &inputs).unwrap();
-        ledger.claim_asked(&operation, &request);
-        operation
-    };
-    // That nothing was made says that of the first call, and not of two.
-    let unchanged = end(ask(&mut ledger).failed("full", CallState::NoChange));
-    assert!(ledger.is_in_progress(&claim));
-    let _due = ledger.claim_ended(&view, &claim, &unchanged, 0);
-    assert!(!ledger.is_in_progress(&claim));
-    drop(ask(&mut ledger));
-    assert!(ledger.is_in_progress(&claim));
-    let _plan = ledger.sync_claim(&config, &view, &claim);
-    let _due = ledger.claim_ended(&view, &claim, &unchanged, 0);
-    assert!(ledger.is_in_progress(&claim));
-    let unchanged = end(ask(&mut ledger).failed("full", CallState::NoChange));
-    let _due = ledger.claim_ended(&view, &claim, &unchanged, 0);
-    assert!(ledger.is_in_progress(&claim));
+    let report = run_claim(&config, &view, &mut server, &mut Asked, &mut ledger, &claim);
+    assert_eq!(
+        report.end.outcome.unwrap_err().to_string(),
+        "the driver takes no VolumeAttributesClass, and the claim names `gold`"
+    );
 }
