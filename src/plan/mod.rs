@@ -62,7 +62,10 @@ mod operation;
 pub use operation::{Operation, Provisioner};
 
 mod execution;
-pub use execution::{Done, End, Execution, Report};
+pub use execution::Execution;
+
+mod report;
+pub use report::{Done, End, Report};
 
 mod server;
 pub use server::{ApiError, ApiErrorKind, ApiServer, Written, carry_out};
