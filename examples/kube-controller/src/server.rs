@@ -239,12 +239,7 @@ fn api_error(error: &kube::Error) -> ApiError {
         return other(with_causes(error));
     };
     ApiError {
-        kind: match (status.code, status.reason.as_str()) {
-            (409, "AlreadyExists") => ApiErrorKind::AlreadyExists,
-            (409, _) => ApiErrorKind::Conflict,
-            (404, _) => ApiErrorKind::NotFound,
-            _ => ApiErrorKind::Other,
-        },
+        kind: ApiErrorKind::of_status(status.code, &status.reason),
         message: status.message.clone(),
     }
 }

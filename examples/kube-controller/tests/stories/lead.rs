@@ -295,8 +295,9 @@ impl Provisioner for Stubborn {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn what_cannot_be_cut_off_is_not_begun_again_beside_itself() {
+/// A cluster with a claim that a controller has a stubborn plugin make a volume
+/// for.
+async fn stubborn_at_work() -> (Fake, Arc<Stubborn>, Controller) {
     let fake = Fake::new();
     fake.create(class("stubborn", "kubernetes.io/stubborn", "Immediate"));
     fake.create(claim(
@@ -310,6 +311,12 @@ async fn what_cannot_be_cut_off_is_not_begun_again_beside_itself() {
     while stubborn.calls.load(Ordering::SeqCst) == 0 {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
+    (fake, stubborn, controller)
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_cut_off_is_not_begun_again_beside_itself() {
+    let (fake, stubborn, controller) = stubborn_at_work().await;
     // The lead is lost, and held again long before the work ends.
     fake.act(|state| state.away = true);
     tokio::time::sleep(Duration::from_secs(15)).await;
@@ -326,19 +333,7 @@ async fn what_cannot_be_cut_off_is_not_begun_again_beside_itself() {
 
 #[tokio::test(start_paused = true)]
 async fn the_lead_is_not_given_back_while_something_cannot_be_cut_off() {
-    let fake = Fake::new();
-    fake.create(class("stubborn", "kubernetes.io/stubborn", "Immediate"));
-    fake.create(claim(
-        "data",
-        "5Gi",
-        json!({"storageClassName": "stubborn"}),
-    ));
-    let stubborn = Arc::new(Stubborn::default());
-    let settings = with_provisioner(settings("a"), stubborn.clone());
-    let controller = Controller::with(&fake, settings);
-    while stubborn.calls.load(Ordering::SeqCst) == 0 {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    let (fake, stubborn, controller) = stubborn_at_work().await;
     let begun = Instant::now();
     controller.stop().await;
     assert!(begun.elapsed() < Duration::from_secs(38));
