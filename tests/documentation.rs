@@ -2,8 +2,10 @@
 //! added without.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "support/sources.rs"]
+mod sources;
+
 use std::fs;
-use std::path::{Path, PathBuf};
 
 /// A function that is `pub`, with the lines that document it.
 struct Function {
@@ -37,7 +39,7 @@ fn every_public_function_that_can_fail_says_when() {
 
 fn functions() -> Vec<Function> {
     let mut found = Vec::new();
-    for path in sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) {
+    for path in sources::of_the_library() {
         let text = fs::read_to_string(&path).unwrap();
         let mut documentation = String::new();
         let mut lines = text.lines().enumerate();
@@ -74,18 +76,4 @@ fn functions() -> Vec<Function> {
 /// attribute, a comment.
 fn is_between(line: &str) -> bool {
     line.starts_with("//") || line.starts_with(['#', ')']) || line.contains("reason = ")
-}
-
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files.extend(sources(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    files
 }

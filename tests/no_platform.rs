@@ -2,8 +2,10 @@
 //! where there is no operating system, as in WebAssembly.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "support/sources.rs"]
+mod sources;
+
 use std::fs;
-use std::path::{Path, PathBuf};
 
 /// What the library must not name.
 const MISSING: [&str; 12] = [
@@ -25,7 +27,7 @@ const MISSING: [&str; 12] = [
 fn the_library_uses_no_time_threads_files_or_network() {
     let mut found = Vec::new();
     let mut files = 0;
-    for path in sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) {
+    for path in sources::of_the_library() {
         files += 1;
         let text = fs::read_to_string(&path).unwrap();
         for (number, line) in text.lines().enumerate() {
@@ -41,18 +43,4 @@ fn the_library_uses_no_time_threads_files_or_network() {
     }
     assert!(files > 100, "only {files} files were looked at");
     assert!(found.is_empty(), "{found:#?}");
-}
-
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files.extend(sources(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    files
 }
