@@ -201,11 +201,36 @@ pub enum ClassOrigin {
 
 impl PersistentVolumeClaim {
     /// The claim's name.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolumeClaim;
+    /// use serde_json::{from_value, json};
+    /// let claim: PersistentVolumeClaim = from_value(json!({"metadata": {"name": "data"}}))?;
+    /// assert_eq!(claim.name(), "data");
+    /// // A manifest that leaves the name to the API server has none yet.
+    /// let claim: PersistentVolumeClaim = from_value(json!({"metadata": {"generateName": "data-"}}))?;
+    /// assert_eq!(claim.name(), "");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn name(&self) -> &str {
         self.metadata.name()
     }
 
-    /// The claim's namespace.
+    /// The claim's namespace, "" if absent.
+    ///
+    /// An API server always fills it in; a manifest without one is not taken to
+    /// be in `default`.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolumeClaim;
+    /// use serde_json::{from_value, json};
+    /// let metadata = json!({"namespace": "shop", "name": "data"});
+    /// let claim: PersistentVolumeClaim = from_value(json!({"metadata": metadata}))?;
+    /// assert_eq!(claim.namespace(), "shop");
+    /// let manifest: PersistentVolumeClaim = from_value(json!({"metadata": {"name": "data"}}))?;
+    /// assert_eq!(manifest.namespace(), ""); // not "default"
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn namespace(&self) -> &str {
         self.metadata.namespace()
     }
@@ -245,7 +270,23 @@ impl PersistentVolumeClaim {
             .unwrap_or_default()
     }
 
-    /// Where the class comes from.
+    /// Where the class comes from; [`class_name`](Self::class_name) says which it
+    /// is.
+    ///
+    /// Follows the order of `GetPersistentVolumeClaimClass` of Kubernetes 1.36:
+    /// the annotation, even an empty one, before the field.
+    ///
+    /// ```
+    /// use pvbind::api::{ClassOrigin, PersistentVolumeClaim};
+    /// use serde_json::{from_value, json};
+    /// let claim: PersistentVolumeClaim = from_value(json!({
+    ///     "metadata": {"annotations": {"volume.beta.kubernetes.io/storage-class": ""}},
+    ///     "spec": {"storageClassName": "fast"}}))?;
+    /// // The old annotation hides the field, and here says "no class".
+    /// assert_eq!(claim.class_origin(), ClassOrigin::Annotation);
+    /// assert_eq!(claim.class_name(), "");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn class_origin(&self) -> ClassOrigin {
         if self.metadata.has_annotation(names::BETA_STORAGE_CLASS) {
             ClassOrigin::Annotation
@@ -276,6 +317,17 @@ impl PersistentVolumeClaim {
 
     /// Whether the volume must be a file system or a raw device; absent means
     /// a file system.
+    ///
+    /// ```
+    /// use pvbind::api::{PersistentVolumeClaim, VolumeMode};
+    /// use serde_json::{from_value, json};
+    /// let disk: PersistentVolumeClaim = from_value(json!({"spec": {"volumeMode": "Block"}}))?;
+    /// assert_eq!(disk.volume_mode(), &VolumeMode::Block);
+    /// // Absent is not a wildcard: this claim never takes a raw device.
+    /// let data: PersistentVolumeClaim = from_value(json!({"spec": {}}))?;
+    /// assert_eq!(data.volume_mode(), &VolumeMode::Filesystem);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn volume_mode(&self) -> &VolumeMode {
         self.spec
             .volume_mode
@@ -283,7 +335,19 @@ impl PersistentVolumeClaim {
             .unwrap_or(&VolumeMode::Filesystem)
     }
 
-    /// The access modes as listed.
+    /// The access modes as listed: in this order, repeats and unknown modes
+    /// included. None if absent, which asks for nothing, so that any volume
+    /// will do.
+    ///
+    /// ```
+    /// use pvbind::api::{AccessMode, PersistentVolumeClaim};
+    /// use serde_json::{from_value, json};
+    /// let claim: PersistentVolumeClaim =
+    ///     from_value(json!({"spec": {"accessModes": ["ReadWriteMany", "ReadOnlyMany"]}}))?;
+    /// assert_eq!(claim.access_modes(), [AccessMode::ReadWriteMany, AccessMode::ReadOnlyMany]);
+    /// assert!(PersistentVolumeClaim::default().access_modes().is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn access_modes(&self) -> &[AccessMode] {
         self.spec.access_modes.as_deref().unwrap_or_default()
     }
@@ -315,6 +379,17 @@ impl PersistentVolumeClaim {
     }
 
     /// The name of the VolumeAttributesClass; absent means "".
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolumeClaim;
+    /// use serde_json::{from_value, json};
+    /// let claim: PersistentVolumeClaim = from_value(json!({"spec": {
+    ///     "storageClassName": "fast", "volumeAttributesClassName": "gold"}}))?;
+    /// // What the backend gives the volume, which may change; not the class.
+    /// assert_eq!(claim.attributes_class_name(), "gold");
+    /// assert_eq!(PersistentVolumeClaim::default().attributes_class_name(), "");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn attributes_class_name(&self) -> &str {
         self.spec
             .volume_attributes_class_name
@@ -323,6 +398,17 @@ impl PersistentVolumeClaim {
     }
 
     /// The volume that the claim is bound to or asks for by name, "" if none.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolumeClaim;
+    /// use serde_json::{from_value, json};
+    /// let claim: PersistentVolumeClaim = from_value(json!({
+    ///     "spec": {"volumeName": "pv-1"}, "status": {"phase": "Pending"}}))?;
+    /// // A name alone is a wish: nobody has bound this claim yet.
+    /// assert_eq!(claim.volume_name(), "pv-1");
+    /// assert!(!claim.is_fully_bound());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn volume_name(&self) -> &str {
         self.spec.volume_name.as_deref().unwrap_or_default()
     }
@@ -360,7 +446,20 @@ impl PersistentVolumeClaim {
         !self.volume_name().is_empty() && self.is_bind_completed()
     }
 
-    /// When somebody asked for the claim's deletion.
+    /// When somebody asked for the claim's deletion; `None` if nobody did.
+    ///
+    /// Such a claim is still there, for as long as a finalizer holds it.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolumeClaim;
+    /// use serde_json::{from_value, json};
+    /// // `kubectl delete` was called; a pod still uses the claim.
+    /// let claim: PersistentVolumeClaim = from_value(json!({"metadata": {"name": "data",
+    ///     "deletionTimestamp": "2026-01-02T03:04:05Z", "finalizers": ["kubernetes.io/pvc-protection"]}}))?;
+    /// assert_eq!(claim.deletion_timestamp().unwrap().as_str(), "2026-01-02T03:04:05Z");
+    /// assert_eq!(PersistentVolumeClaim::default().deletion_timestamp(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn deletion_timestamp(&self) -> Option<&Timestamp> {
         self.metadata.deletion_timestamp.as_ref()
     }

@@ -62,12 +62,33 @@ open_enum! {
 }
 
 impl StorageClass {
-    /// The class's name.
+    /// The class's name, "" if absent: what claims and volumes name as
+    /// `storageClassName`.
+    ///
+    /// ```
+    /// use pvbind::api::{PersistentVolumeClaim, StorageClass};
+    /// use serde_json::{from_value, json};
+    /// let class: StorageClass = from_value(json!({"metadata": {"name": "fast"}}))?;
+    /// let claim: PersistentVolumeClaim = from_value(json!({"spec": {"storageClassName": "fast"}}))?;
+    /// assert_eq!(claim.class_name(), class.name());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn name(&self) -> &str {
         self.metadata.name()
     }
 
-    /// The provisioner's name, "" if absent.
+    /// The provisioner's name, "" if absent: a CSI driver, an in-tree plugin
+    /// (`kubernetes.io/…`), or [`NO_PROVISIONER`](names::NO_PROVISIONER).
+    ///
+    /// ```
+    /// use pvbind::api::{StorageClass, names};
+    /// use serde_json::{from_value, json};
+    /// let local: StorageClass = from_value(json!({
+    ///     "metadata": {"name": "local"}, "provisioner": "kubernetes.io/no-provisioner"}))?;
+    /// assert_eq!(local.provisioner(), names::NO_PROVISIONER); // volumes are made by hand
+    /// assert_eq!(StorageClass::default().provisioner(), "");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn provisioner(&self) -> &str {
         self.provisioner.as_deref().unwrap_or_default()
     }

@@ -28,6 +28,18 @@ object! {
 
 object! {
     /// What Kubernetes is to know of a driver.
+    ///
+    /// ```
+    /// use pvbind::api::CsiDriverSpec;
+    /// let spec: CsiDriverSpec =
+    ///     serde_json::from_value(serde_json::json!({"attachRequired": false, "storageCapacity": true}))?;
+    /// assert_eq!(spec.storage_capacity, Some(true));
+    /// // Absent counts as false: the scheduler asks no CSIStorageCapacity.
+    /// assert_eq!(CsiDriverSpec::default().storage_capacity, None);
+    /// // What does not decide about volumes is kept.
+    /// assert_eq!(spec.unknown.get("attachRequired"), Some(&false.into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub struct CsiDriverSpec("a CSIDriver's spec") {
         /// Whether the driver publishes CSIStorageCapacity objects, and the
         /// scheduler is to look at them.
@@ -36,7 +48,17 @@ object! {
 }
 
 impl CsiDriver {
-    /// The driver's name.
+    /// The driver's name, "" if absent: what a class names as its provisioner and
+    /// a volume as its `csi.driver`.
+    ///
+    /// ```
+    /// use pvbind::api::{CsiDriver, StorageClass};
+    /// use serde_json::{from_value, json};
+    /// let driver: CsiDriver = from_value(json!({"metadata": {"name": "csi.example.com"}}))?;
+    /// let class: StorageClass = from_value(json!({"provisioner": "csi.example.com"}))?;
+    /// assert_eq!(class.provisioner(), driver.name());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn name(&self) -> &str {
         self.metadata.name()
     }
@@ -69,6 +91,19 @@ object! {
 
 object! {
     /// The drivers on a node.
+    ///
+    /// ```
+    /// use pvbind::api::CsiNodeSpec;
+    /// let spec: CsiNodeSpec = serde_json::from_value(serde_json::json!({"drivers": [
+    ///     {"name": "nfs.example.com", "nodeID": "a"},
+    ///     {"name": "csi.example.com", "nodeID": "i-7", "topologyKeys": ["topology.example.com/zone"]}]}))?;
+    /// let with_places: Vec<_> = spec.drivers.iter().flatten()
+    ///     .filter(|driver| driver.topology_keys.is_some())
+    ///     .filter_map(|driver| driver.name.as_deref())
+    ///     .collect();
+    /// assert_eq!(with_places, ["csi.example.com"]); // the other knows no places
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub struct CsiNodeSpec("a CSINode's spec") {
         /// The drivers, in the order in which they registered.
         drivers: Option<Vec<CsiNodeDriver>> = "drivers",
@@ -97,7 +132,19 @@ object! {
 }
 
 impl CsiNode {
-    /// The node's name.
+    /// The node's name, "" if absent: a CSINode has the name of its Node, and says
+    /// nothing of labels.
+    ///
+    /// ```
+    /// use pvbind::api::{CsiNode, Node};
+    /// use serde_json::{from_value, json};
+    /// let csi_node: CsiNode = from_value(json!({"metadata": {"name": "node-a"}}))?;
+    /// let nodes: Vec<Node> = from_value(json!([
+    ///     {"metadata": {"name": "node-a", "labels": {"zone": "a"}}}, {"metadata": {"name": "node-b"}}]))?;
+    /// let node = nodes.iter().find(|node| node.name() == csi_node.name()).unwrap();
+    /// assert_eq!(node.metadata.labels()["zone"], "a");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn name(&self) -> &str {
         self.metadata.name()
     }

@@ -23,7 +23,19 @@ pub struct ClaimKey {
 }
 
 impl ClaimKey {
-    /// The key of this namespace and name.
+    /// The key of this namespace and name, neither of which is checked: the
+    /// [`FromStr`] of this type does that.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use pvbind::api::ClaimKey;
+    /// // Claims of one name in two namespaces are two claims.
+    /// let mut sizes = BTreeMap::new();
+    /// sizes.insert(ClaimKey::new("shop", "data"), "5Gi");
+    /// sizes.insert(ClaimKey::new("bank", "data"), "8Gi");
+    /// let keys: Vec<_> = sizes.keys().map(ToString::to_string).collect();
+    /// assert_eq!(keys, ["bank/data", "shop/data"]); // by namespace, then by name
+    /// ```
     pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
         ClaimKey {
             namespace: namespace.into(),
@@ -61,6 +73,13 @@ impl ClaimKey {
 }
 
 /// A text that is no `NAMESPACE/NAME`.
+///
+/// ```
+/// use pvbind::api::{ClaimKey, ClaimKeyError};
+/// let error: ClaimKeyError = "pvc/shop/data".parse::<ClaimKey>().unwrap_err();
+/// assert_eq!(error.text, "pvc/shop/data"); // for a message of one's own
+/// assert_eq!(error.to_string(), "claim `pvc/shop/data` is not of the form NAMESPACE/NAME");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("claim `{text}` is not of the form NAMESPACE/NAME")]
 pub struct ClaimKeyError {

@@ -74,6 +74,17 @@ macro_rules! objects {
 
             /// The object's kind; `None` if an object of unknown kind does not
             /// say.
+            ///
+            /// ```
+            /// use pvbind::api::{CsiDriver, Object};
+            /// use serde_json::{from_value, json};
+            /// assert_eq!(Object::from(CsiDriver::default()).kind(), Some("CSIDriver")); // as Kubernetes spells it
+            /// let secret: Object = from_value(json!({"kind": "Secret", "apiVersion": "v1"}))?;
+            /// assert_eq!(secret.kind(), Some("Secret"));
+            /// let nameless: Object = from_value(json!({"data": {}}))?;
+            /// assert_eq!(nameless.kind(), None);
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             pub fn kind(&self) -> Option<&str> {
                 match self {
                     $( Object::$Kind(_) => Some($kind), )*

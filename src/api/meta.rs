@@ -52,26 +52,83 @@ object! {
 
 impl ObjectMeta {
     /// The name, empty if absent.
+    ///
+    /// ```
+    /// use pvbind::api::{ObjectMeta, StorageClass};
+    /// use serde_json::{from_value, json};
+    /// let class: StorageClass = from_value(json!({"metadata": {"name": "fast"}}))?;
+    /// assert_eq!(class.metadata.name(), "fast");
+    /// // The field tells absent from empty, this does not.
+    /// assert_eq!(ObjectMeta::default().name, None);
+    /// assert_eq!(ObjectMeta::default().name(), "");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn name(&self) -> &str {
         self.name.as_deref().unwrap_or_default()
     }
 
     /// The namespace, empty if absent.
+    ///
+    /// ```
+    /// use pvbind::api::{Pod, PersistentVolume};
+    /// use serde_json::{from_value, json};
+    /// let pod: Pod = from_value(json!({"metadata": {"namespace": "shop", "name": "web"}}))?;
+    /// assert_eq!(pod.metadata.namespace(), "shop");
+    /// // Volumes, classes and nodes have none.
+    /// let volume: PersistentVolume = from_value(json!({"metadata": {"name": "pv-1"}}))?;
+    /// assert_eq!(volume.metadata.namespace(), "");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn namespace(&self) -> &str {
         self.namespace.as_deref().unwrap_or_default()
     }
 
-    /// The uid, empty if absent.
+    /// The uid, empty if absent, as in a manifest that no API server has seen.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolumeClaim;
+    /// use serde_json::{from_value, json};
+    /// let claim: PersistentVolumeClaim = from_value(json!({"metadata": {"name": "data", "uid": "u-2"}}))?;
+    /// assert_eq!(claim.metadata.uid(), "u-2");
+    /// // Provisioners name the volume of a claim after it.
+    /// assert_eq!(format!("pvc-{}", claim.metadata.uid()), "pvc-u-2");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn uid(&self) -> &str {
         self.uid.as_deref().unwrap_or_default()
     }
 
     /// The resource version, empty if absent.
+    /// [`is_older_version`](crate::view::is_older_version) compares two.
+    ///
+    /// ```
+    /// use pvbind::api::ObjectMeta;
+    /// use pvbind::view::is_older_version;
+    /// use serde_json::{from_value, json};
+    /// let read: ObjectMeta = from_value(json!({"name": "pv-1", "resourceVersion": "99"}))?;
+    /// let written: ObjectMeta = from_value(json!({"name": "pv-1", "resourceVersion": "101"}))?;
+    /// // As texts they would compare the other way round.
+    /// assert!(is_older_version(read.resource_version(), written.resource_version()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn resource_version(&self) -> &str {
         self.resource_version.as_deref().unwrap_or_default()
     }
 
-    /// Whether somebody asked for the object's deletion.
+    /// Whether somebody asked for the object's deletion: `deletionTimestamp` is
+    /// set, whatever it says.
+    ///
+    /// ```
+    /// use pvbind::api::ObjectMeta;
+    /// use serde_json::{from_value, json};
+    /// let held: ObjectMeta = from_value(json!({"name": "pv-1",
+    ///     "deletionTimestamp": "2026-01-02T03:04:05Z", "finalizers": ["kubernetes.io/pv-protection"]}))?;
+    /// assert!(held.is_being_deleted());
+    /// // A finalizer alone only says what happens once somebody asks.
+    /// let kept: ObjectMeta = from_value(json!({"finalizers": ["kubernetes.io/pv-protection"]}))?;
+    /// assert!(!kept.is_being_deleted());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_being_deleted(&self) -> bool {
         self.deletion_timestamp.is_some()
     }
@@ -114,6 +171,16 @@ impl ObjectMeta {
     }
 
     /// Whether the key of an annotation is present, whatever its value.
+    ///
+    /// ```
+    /// use pvbind::api::{ObjectMeta, names};
+    /// use serde_json::{from_value, json};
+    /// let meta: ObjectMeta = from_value(json!({"annotations": {"pv.kubernetes.io/bind-completed": "no"}}))?;
+    /// // Presence is what counts, so this claim's bind is complete.
+    /// assert!(meta.has_annotation(names::BIND_COMPLETED));
+    /// assert!(!meta.has_annotation(names::SELECTED_NODE));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn has_annotation(&self, key: &str) -> bool {
         self.annotation(key).is_some()
     }
@@ -139,7 +206,19 @@ impl ObjectMeta {
         true
     }
 
-    /// Removes an annotation; tells whether it was there.
+    /// Removes an annotation; tells whether it was there. The last one leaves an
+    /// empty map, which means the same as none.
+    ///
+    /// ```
+    /// use pvbind::api::{ObjectMeta, names};
+    /// use serde_json::{from_value, json};
+    /// let mut meta: ObjectMeta =
+    ///     from_value(json!({"annotations": {"volume.kubernetes.io/selected-node": "node-a"}}))?;
+    /// assert!(meta.remove_annotation(names::SELECTED_NODE));
+    /// assert!(!meta.remove_annotation(names::SELECTED_NODE)); // nothing to write
+    /// assert_eq!(serde_json::to_string(&meta)?, r#"{"annotations":{}}"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn remove_annotation(&mut self, key: &str) -> bool {
         self.annotations
             .as_mut()
@@ -147,6 +226,15 @@ impl ObjectMeta {
     }
 
     /// Whether a finalizer is present.
+    ///
+    /// ```
+    /// use pvbind::api::{ObjectMeta, names};
+    /// use serde_json::{from_value, json};
+    /// let meta: ObjectMeta = from_value(json!({"finalizers": ["kubernetes.io/pv-protection"]}))?;
+    /// assert!(meta.has_finalizer(names::PV_PROTECTION_FINALIZER));
+    /// assert!(!meta.has_finalizer(names::PV_CONTROLLER_FINALIZER));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn has_finalizer(&self, name: &str) -> bool {
         self.finalizers
             .as_ref()
@@ -300,21 +388,77 @@ object! {
 
 impl ObjectReference {
     /// The namespace, empty if absent.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// use serde_json::{from_value, json};
+    /// let volume: PersistentVolume = from_value(json!({"metadata": {"name": "pv-1"},
+    ///     "spec": {"claimRef": {"namespace": "shop", "name": "data"}}}))?;
+    /// // The volume has no namespace, the claim that it names has.
+    /// assert_eq!(volume.claim_ref().unwrap().namespace(), "shop");
+    /// assert_eq!(volume.metadata.namespace(), "");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// use serde_json::{from_value, json};
+    /// let volume: PersistentVolume = from_value(json!({"metadata": {"name": "pv-1"},
+    ///     "spec": {"claimRef": {"namespace": "shop", "name": "data"}}}))?;
+    /// let claim = volume.claim_ref().unwrap();
+    /// assert_eq!(format!("kubectl -n {} get pvc {}", claim.namespace(), claim.name()),
+    ///     "kubectl -n shop get pvc data");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn namespace(&self) -> &str {
         self.namespace.as_deref().unwrap_or_default()
     }
 
     /// The name, empty if absent.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// use serde_json::{from_value, json};
+    /// let volume: PersistentVolume = from_value(json!({"metadata": {"name": "pv-1"},
+    ///     "spec": {"claimRef": {"namespace": "shop", "name": "data"}}}))?;
+    /// let claim = volume.claim_ref().unwrap();
+    /// let command = format!("kubectl -n {} get pvc {}", claim.namespace(), claim.name());
+    /// assert_eq!(command, "kubectl -n shop get pvc data");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn name(&self) -> &str {
         self.name.as_deref().unwrap_or_default()
     }
 
-    /// The uid, empty if absent.
+    /// The uid, empty if absent. A `claimRef` without one is a reservation, for
+    /// any claim of that name.
+    ///
+    /// ```
+    /// use pvbind::api::ObjectReference;
+    /// use serde_json::{from_value, json};
+    /// let reserved: ObjectReference = from_value(json!({"namespace": "shop", "name": "data"}))?;
+    /// assert_eq!(reserved.uid(), "");
+    /// let bound: ObjectReference = from_value(json!({"namespace": "shop", "name": "data", "uid": "u-1"}))?;
+    /// assert_eq!(bound.uid(), "u-1"); // this one claim, not a later one of the name
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn uid(&self) -> &str {
         self.uid.as_deref().unwrap_or_default()
     }
 
-    /// `NAMESPACE/NAME`.
+    /// `NAMESPACE/NAME`, for messages; with an empty part where one is absent.
+    /// [`ClaimKey::referred`](super::ClaimKey::referred) keeps the parts apart.
+    ///
+    /// ```
+    /// use pvbind::api::ObjectReference;
+    /// use serde_json::{from_value, json};
+    /// let claim: ObjectReference = from_value(json!({"namespace": "shop", "name": "data"}))?;
+    /// assert_eq!(claim.key(), "shop/data");
+    /// // Unlike the key of an object: the slash stays.
+    /// let node: ObjectReference = from_value(json!({"kind": "Node", "name": "node-a"}))?;
+    /// assert_eq!(node.key(), "/node-a");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn key(&self) -> String {
         format!("{}/{}", self.namespace(), self.name())
     }

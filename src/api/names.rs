@@ -4,10 +4,19 @@
 //! value [`YES`].
 //!
 //! ```
-//! use pvbind::api::{PersistentVolumeClaim, names};
-//! let mut claim = PersistentVolumeClaim::default();
+//! use pvbind::api::{PersistentVolume, PersistentVolumeClaim, StorageClass, names};
+//! # let (mut claim, mut volume, mut class) =
+//! #     (PersistentVolumeClaim::default(), PersistentVolume::default(), StorageClass::default());
+//! // The controller has bound the claim, and it was the one that chose the volume:
 //! claim.metadata.set_annotation(names::BIND_COMPLETED, names::YES);
+//! volume.metadata.set_annotation(names::BOUND_BY_CONTROLLER, names::YES);
 //! assert!(claim.is_bind_completed());
+//! // Who made the volume, and whom it needs before it may go:
+//! volume.metadata.set_annotation(names::PROVISIONED_BY, "csi.example.com");
+//! volume.metadata.add_finalizer(names::EXTERNAL_PROVISIONER_FINALIZER);
+//! // Here only the value `true` counts, not `yes`:
+//! class.metadata.set_annotation(names::IS_DEFAULT_CLASS, names::YES);
+//! assert!(!class.is_marked_default());
 //! ```
 
 /// The value that controllers write where only presence matters.

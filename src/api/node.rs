@@ -25,7 +25,19 @@ object! {
 }
 
 impl Node {
-    /// The node's name.
+    /// The node's name, "" if absent: what a pod's `nodeName` and the annotation
+    /// `volume.kubernetes.io/selected-node` say. The label
+    /// `kubernetes.io/hostname`, which node affinities look at, may differ.
+    ///
+    /// ```
+    /// use pvbind::api::{Node, names};
+    /// use serde_json::{from_value, json};
+    /// let node: Node = from_value(json!({"metadata": {"name": "ip-10-0-0-7.example.com",
+    ///     "labels": {"kubernetes.io/hostname": "ip-10-0-0-7"}}}))?;
+    /// assert_eq!(node.name(), "ip-10-0-0-7.example.com");
+    /// assert_ne!(node.name(), node.metadata.labels()[names::HOSTNAME_LABEL]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn name(&self) -> &str {
         self.metadata.name()
     }

@@ -106,12 +106,30 @@ impl UnknownFields {
         self.fields.as_mut()?.shift_remove(name)
     }
 
-    /// How many unknown fields there are.
+    /// How many unknown fields there are at this level.
+    ///
+    /// ```
+    /// use pvbind::api::Pod;
+    /// use serde_json::{from_value, json};
+    /// let pod: Pod = from_value(json!({"spec": {
+    ///     "nodeName": "node-a", "containers": [{"name": "web"}], "tolerations": []}}))?;
+    /// assert_eq!(pod.spec.unknown.len(), 2); // `nodeName` has a field of its own
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.fields.as_ref().map_or(0, |fields| fields.len())
     }
 
-    /// Whether there is no unknown field.
+    /// Whether there is no unknown field at this level.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// use serde_json::{from_value, json};
+    /// let volume: PersistentVolume = from_value(json!({"spec": {"nfs": {"server": "files"}}}))?;
+    /// assert!(volume.unknown.is_empty()); // `spec` is known ...
+    /// assert!(!volume.spec.unknown.is_empty()); // ... what stands in it is not
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -431,6 +449,15 @@ macro_rules! open_enum {
 
         impl $Name {
             /// The text that Kubernetes writes for this value.
+            ///
+            /// ```
+            #[doc = concat!("use pvbind::api::", stringify!($Name), ";")]
+            $(#[doc = concat!(
+                "assert_eq!(", stringify!($Name), "::", stringify!($Variant), ".as_str(), \"", $text, "\");"
+            )])*
+            /// // A text that Kubernetes 1.36 does not know is written as it was read.
+            #[doc = concat!("assert_eq!(", stringify!($Name), "::from(\"later\").as_str(), \"later\");")]
+            /// ```
             pub fn as_str(&self) -> &str {
                 match self {
                     $( $Name::$Variant => $text, )*
@@ -438,7 +465,16 @@ macro_rules! open_enum {
                 }
             }
 
-            /// Whether Kubernetes 1.36 does not know this value.
+            /// Whether Kubernetes 1.36 does not know this value: one of a later
+            /// version, a misspelled one, an empty text. An absent field is none
+            /// of these: it is no value at all.
+            ///
+            /// ```
+            #[doc = concat!("use pvbind::api::", stringify!($Name), ";")]
+            #[doc = concat!("let read = [", $("\"", $text, "\", ",)* "\"later\"].map(", stringify!($Name), "::from);")]
+            /// let unknown: Vec<_> = read.iter().filter(|value| value.is_unknown()).collect();
+            #[doc = concat!("assert_eq!(unknown, [&", stringify!($Name), "::from(\"later\")]);")]
+            /// ```
             pub fn is_unknown(&self) -> bool {
                 matches!(self, $Name::Other(_))
             }

@@ -66,6 +66,15 @@ object! {
 
 object! {
     /// Wishes about nodes and neighbours.
+    ///
+    /// ```
+    /// use pvbind::api::Affinity;
+    /// let affinity: Affinity = serde_json::from_value(serde_json::json!({
+    ///     "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": []}}))?;
+    /// assert!(affinity.node_affinity.is_none()); // no wish about nodes
+    /// assert!(affinity.unknown.get("podAntiAffinity").is_some()); // neighbours: kept, not looked at
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub struct Affinity("a pod's affinity") {
         /// Wishes about nodes.
         node_affinity: Option<PodNodeAffinity> = "nodeAffinity",
@@ -74,6 +83,19 @@ object! {
 
 object! {
     /// Wishes of a pod about nodes.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use pvbind::api::PodNodeAffinity;
+    /// use pvbind::selector::CompiledNodeSelector;
+    /// let affinity: PodNodeAffinity = serde_json::from_value(serde_json::json!({
+    ///     "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+    ///         {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]}]}}))?;
+    /// let required = affinity.required_during_scheduling_ignored_during_execution.unwrap();
+    /// let selector = CompiledNodeSelector::compile(&required);
+    /// assert_eq!(selector.matches(&BTreeMap::from([("zone", "b")]), Some("node-b")), Ok(false));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub struct PodNodeAffinity("a pod's node affinity") {
         /// What a node must satisfy for the pod to be scheduled there.
         required_during_scheduling_ignored_during_execution: Option<NodeSelector> = "requiredDuringSchedulingIgnoredDuringExecution",
@@ -107,6 +129,17 @@ object! {
 
 object! {
     /// A claim as a volume of a pod.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolumeClaimVolumeSource;
+    /// let source: PersistentVolumeClaimVolumeSource =
+    ///     serde_json::from_value(serde_json::json!({"claimName": "shop-data", "readOnly": true}))?;
+    /// // A name without namespace: the claim is in the pod's own.
+    /// assert_eq!(source.claim_name.as_deref(), Some("shop-data"));
+    /// // It mounts read-only; which access modes the claim asks for is another matter.
+    /// assert_eq!(source.read_only, Some(true));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub struct PersistentVolumeClaimVolumeSource("a claim as a volume of a Pod") {
         /// The claim's name.
         claim_name: Option<String> = "claimName",
@@ -116,10 +149,20 @@ object! {
 }
 
 object! {
-    /// A claim that is made for a pod.
+    /// A claim that is made for a pod and goes with it.
     ///
-    /// For an example see
-    /// [`PersistentVolumeClaimTemplate`](super::PersistentVolumeClaimTemplate).
+    /// ```
+    /// use pvbind::api::{EphemeralVolumeSource, ephemeral_claim_name};
+    /// let scratch: EphemeralVolumeSource = serde_json::from_value(serde_json::json!({
+    ///     "volumeClaimTemplate": {"metadata": {"labels": {"app": "web"}},
+    ///         "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"]}}}))?;
+    /// let template = scratch.volume_claim_template.unwrap();
+    /// assert_eq!(template.spec.storage_class_name.as_deref(), Some("fast"));
+    /// // The template gives the claim no name: pod and volume do.
+    /// assert_eq!(template.metadata.name(), "");
+    /// assert_eq!(ephemeral_claim_name("web", "scratch"), "web-scratch");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub struct EphemeralVolumeSource("an ephemeral volume") {
         /// The claim to be made.
         volume_claim_template: Option<PersistentVolumeClaimTemplate> = "volumeClaimTemplate",
@@ -128,6 +171,16 @@ object! {
 
 object! {
     /// How far a pod has come.
+    ///
+    /// ```
+    /// use pvbind::api::{PodPhase, PodStatus};
+    /// let status: PodStatus =
+    ///     serde_json::from_value(serde_json::json!({"phase": "Running", "podIP": "10.0.0.7"}))?;
+    /// assert_eq!(status.phase, Some(PodPhase::Running));
+    /// // Absent in a manifest, and then the pod is not finished.
+    /// assert_eq!(PodStatus::default().phase, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub struct PodStatus("a Pod's status") {
         /// The phase.
         phase: Option<PodPhase> = "phase",
@@ -195,11 +248,31 @@ pub fn ephemeral_claim_name(pod: &str, volume: &str) -> String {
 
 impl Pod {
     /// The pod's name.
+    ///
+    /// ```
+    /// use pvbind::api::{Pod, ephemeral_claim_name};
+    /// let pod: Pod = serde_json::from_value(serde_json::json!({
+    ///     "metadata": {"namespace": "shop", "name": "web-0"}}))?;
+    /// assert_eq!(pod.name(), "web-0");
+    /// assert_eq!(ephemeral_claim_name(pod.name(), "scratch"), "web-0-scratch");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn name(&self) -> &str {
         self.metadata.name()
     }
 
     /// The node that the pod was assigned to, "" if none yet.
+    ///
+    /// ```
+    /// use pvbind::api::Pod;
+    /// use serde_json::{from_value, json};
+    /// let running: Pod = from_value(json!({"spec": {"nodeName": "node-a"}}))?;
+    /// assert_eq!(running.node_name(), "node-a");
+    /// // A wish for a node is no node yet.
+    /// let waiting: Pod = from_value(json!({"spec": {"nodeSelector": {"kubernetes.io/hostname": "node-a"}}}))?;
+    /// assert_eq!(waiting.node_name(), "");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn node_name(&self) -> &str {
         self.spec.node_name.as_deref().unwrap_or_default()
     }

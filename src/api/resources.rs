@@ -83,13 +83,29 @@ impl ResourceList {
     }
 
     /// All resources, `storage` first, then by name.
+    ///
+    /// ```
+    /// use pvbind::api::ResourceList;
+    /// let list: ResourceList =
+    ///     serde_json::from_value(serde_json::json!({"iops": "3k", "cpu": 2, "storage": "5Gi"}))?;
+    /// let names: Vec<_> = list.iter().map(|(name, _)| name).collect();
+    /// assert_eq!(names, ["storage", "cpu", "iops"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Quantity)> {
         let storage = self.storage.iter().map(|amount| (STORAGE, amount));
         let others = self.others.iter();
         storage.chain(others.map(|(name, amount)| (name.as_str(), amount)))
     }
 
-    /// Whether no resource is listed.
+    /// Whether no resource is listed. One that is listed with a zero counts.
+    ///
+    /// ```
+    /// use pvbind::api::ResourceList;
+    /// use pvbind::quantity::Quantity;
+    /// assert!(ResourceList::default().is_empty());
+    /// assert!(!ResourceList::of_storage(Quantity::ZERO).is_empty()); // asked for, if only for nothing
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.storage.is_none() && self.others.is_empty()
     }

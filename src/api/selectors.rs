@@ -182,6 +182,23 @@ object! {
 
 object! {
     /// One entry of a topology selector term.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use pvbind::api::{TopologySelectorLabelRequirement, TopologySelectorTerm};
+    /// use pvbind::selector::CompiledTopology;
+    /// let in_zone_a = TopologySelectorLabelRequirement {
+    ///     key: Some("topology.kubernetes.io/zone".to_owned()),
+    ///     values: Some(vec!["a".to_owned()]),
+    ///     ..TopologySelectorLabelRequirement::default()
+    /// };
+    /// let term = TopologySelectorTerm {
+    ///     match_label_expressions: Some(vec![in_zone_a]),
+    ///     ..TopologySelectorTerm::default()
+    /// };
+    /// let topology = CompiledTopology::compile(&[term]);
+    /// assert!(topology.matches(&BTreeMap::from([("topology.kubernetes.io/zone", "a")])));
+    /// ```
     pub struct TopologySelectorLabelRequirement("a topology selector requirement") {
         /// The key of the node's label.
         key: Option<String> = "key",

@@ -28,6 +28,18 @@ object! {
 
 object! {
     /// Replicas and claim templates of a StatefulSet.
+    ///
+    /// ```
+    /// use pvbind::api::StatefulSetSpec;
+    /// let spec: StatefulSetSpec = serde_json::from_value(serde_json::json!({
+    ///     "serviceName": "mysql", "replicas": 3,
+    ///     "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": {"storageClassName": "fast"}}]}))?;
+    /// assert_eq!(spec.replicas, Some(3));
+    /// // One template; each replica gets a claim of its own from it.
+    /// let templates = spec.volume_claim_templates.as_deref().unwrap();
+    /// assert_eq!(templates[0].spec.storage_class_name.as_deref(), Some("fast"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub struct StatefulSetSpec("a StatefulSet's spec") {
         /// How many replicas are wanted; absent means one.
         replicas: Option<i64> = "replicas",
@@ -40,6 +52,15 @@ object! {
 
 object! {
     /// The numbers of a StatefulSet's replicas.
+    ///
+    /// ```
+    /// use pvbind::api::{StatefulSet, StatefulSetOrdinals};
+    /// let mut set: StatefulSet = serde_json::from_value(serde_json::json!({"spec": {"replicas": 2}}))?;
+    /// assert_eq!(set.ordinals(), 0..2); // as ever, from 0
+    /// set.spec.ordinals = StatefulSetOrdinals { start: Some(1), ..StatefulSetOrdinals::default() };
+    /// assert_eq!(set.ordinals(), 1..3); // no fewer replicas, other numbers
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub struct StatefulSetOrdinals("the ordinals of a StatefulSet") {
         /// The number of the first replica; absent means 0.
         start: Option<i64> = "start",

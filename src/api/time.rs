@@ -25,7 +25,15 @@ use super::object::Field;
 pub struct Timestamp(String);
 
 impl Timestamp {
-    /// The text as written.
+    /// The text as written. Equality of times goes by it: for the point in time
+    /// take [`unix_nanos`](Self::unix_nanos).
+    ///
+    /// ```
+    /// use pvbind::api::Timestamp;
+    /// let local = Timestamp::from("2026-01-02T04:04:05+01:00");
+    /// assert_eq!(local.as_str(), "2026-01-02T04:04:05+01:00"); // not turned into UTC
+    /// assert_ne!(local, Timestamp::from("2026-01-02T03:04:05Z")); // and yet the same moment
+    /// ```
     pub fn as_str(&self) -> &str {
         &self.0
     }

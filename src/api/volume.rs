@@ -176,6 +176,12 @@ open_enum! {
 
 impl AccessMode {
     /// The known modes, in the order of the search.
+    ///
+    /// ```
+    /// use pvbind::api::AccessMode;
+    /// let columns = AccessMode::KNOWN.map(|mode| mode.abbreviation().to_owned());
+    /// assert_eq!(columns, ["RWO", "ROX", "RWX", "RWOP"]);
+    /// ```
     pub const KNOWN: [AccessMode; 4] = [
         AccessMode::ReadWriteOnce,
         AccessMode::ReadOnlyMany,
@@ -264,6 +270,12 @@ open_enum! {
 
 /// The names of the volume sources that Kubernetes 1.36 knows, as they stand in
 /// a volume's spec.
+///
+/// ```
+/// use pvbind::api::VOLUME_SOURCES;
+/// assert!(VOLUME_SOURCES.contains(&"hostPath")); // spelled as in the spec
+/// assert!(!VOLUME_SOURCES.contains(&"persistentVolumeClaim")); // that is a pod's
+/// ```
 pub const VOLUME_SOURCES: [&str; 22] = [
     "awsElasticBlockStore",
     "azureDisk",
@@ -290,7 +302,16 @@ pub const VOLUME_SOURCES: [&str; 22] = [
 ];
 
 impl PersistentVolume {
-    /// The volume's name.
+    /// The volume's name, "" if absent: what a claim names as `volumeName`.
+    ///
+    /// ```
+    /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+    /// use serde_json::{from_value, json};
+    /// let volume: PersistentVolume = from_value(json!({"metadata": {"name": "pv-1"}}))?;
+    /// let claim: PersistentVolumeClaim = from_value(json!({"spec": {"volumeName": "pv-1"}}))?;
+    /// assert_eq!(claim.volume_name(), volume.name());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn name(&self) -> &str {
         self.metadata.name()
     }
@@ -318,6 +339,17 @@ impl PersistentVolume {
 
     /// Whether the volume is a file system or a raw device; absent means a
     /// file system.
+    ///
+    /// ```
+    /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+    /// use serde_json::{from_value, json};
+    /// let volume: PersistentVolume = from_value(json!({"spec": {"nfs": {"server": "files"}}}))?;
+    /// let claim: PersistentVolumeClaim = from_value(json!({"spec": {"volumeMode": "Filesystem"}}))?;
+    /// // The fields differ, the modes do not.
+    /// assert_eq!(volume.spec.volume_mode, None);
+    /// assert_eq!(volume.volume_mode(), claim.volume_mode());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn volume_mode(&self) -> &VolumeMode {
         self.spec
             .volume_mode
@@ -325,7 +357,19 @@ impl PersistentVolume {
             .unwrap_or(&VolumeMode::Filesystem)
     }
 
-    /// The access modes as listed.
+    /// The access modes as listed: in this order, repeats and unknown modes
+    /// included; none if absent.
+    /// [`AccessModeSet`](crate::matching::AccessModeSet) compares them as sets.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// use serde_json::{from_value, json};
+    /// let volume: PersistentVolume =
+    ///     from_value(json!({"spec": {"accessModes": ["ReadOnlyMany", "ReadWriteOnce"]}}))?;
+    /// let short: Vec<_> = volume.access_modes().iter().map(|mode| mode.abbreviation()).collect();
+    /// assert_eq!(short, ["ROX", "RWO"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn access_modes(&self) -> &[AccessMode] {
         self.spec.access_modes.as_deref().unwrap_or_default()
     }
@@ -350,6 +394,16 @@ impl PersistentVolume {
     }
 
     /// The name of the VolumeAttributesClass; absent means "".
+    ///
+    /// ```
+    /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+    /// use serde_json::{from_value, json};
+    /// let volume: PersistentVolume = from_value(json!({"spec": {"volumeAttributesClassName": ""}}))?;
+    /// // Absent and empty are the same name, so these two fit.
+    /// let claim = PersistentVolumeClaim::default();
+    /// assert_eq!(volume.attributes_class_name(), claim.attributes_class_name());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn attributes_class_name(&self) -> &str {
         self.spec
             .volume_attributes_class_name
@@ -369,7 +423,20 @@ impl PersistentVolume {
         self.spec.node_affinity.as_ref()?.required.as_ref()
     }
 
-    /// The claim that the volume is bound to or reserved for.
+    /// The claim that the volume is bound to or reserved for, if any.
+    /// [`is_bound_to`](Self::is_bound_to) says whether it is a certain claim.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// use serde_json::{from_value, json};
+    /// let volume: PersistentVolume = from_value(json!({
+    ///     "spec": {"claimRef": {"namespace": "shop", "name": "data", "uid": "u-1"}},
+    ///     "status": {"phase": "Released"}}))?;
+    /// // It stays when the claim is gone, and keeps the volume from other claims.
+    /// assert_eq!(volume.claim_ref().unwrap().key(), "shop/data");
+    /// assert_eq!(PersistentVolume::default().claim_ref(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn claim_ref(&self) -> Option<&ObjectReference> {
         self.spec.claim_ref.as_ref()
     }
