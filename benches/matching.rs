@@ -25,7 +25,8 @@ use criterion::measurement::WallTime;
 use criterion::{BatchSize, BenchmarkGroup, Criterion, criterion_group, criterion_main};
 use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
 use pvbind::matching::{
-    FindOptions, SearchOptions, VolumeIndex, find_best_match_for_claim, find_matching_volume,
+    Features, FindOptions, SearchOptions, VolumeIndex, find_best_match_for_claim,
+    find_matching_volume,
 };
 
 const SIZES: [usize; 3] = [10_000, 100_000, 1_000_000];
@@ -134,7 +135,7 @@ fn scheduler(criterion: &mut Criterion) {
         let on_node = |claim| {
             cluster
                 .index
-                .best_match_on_node(claim, &labels, &[], true)
+                .best_match_on_node(claim, &labels, &[], Features::default())
                 .unwrap()
         };
         assert_eq!(by_slice.unwrap().name(), on_node(&claim).unwrap().name());
@@ -163,7 +164,9 @@ fn scheduler(criterion: &mut Criterion) {
 fn node_with_a_match(cluster: &Cluster, claim: &PersistentVolumeClaim) -> BTreeMap<String, String> {
     let mut hosts = (0..1000).map(host_labels);
     let has_a_match = |labels: &BTreeMap<String, String>| {
-        let found = cluster.index.best_match_on_node(claim, labels, &[], true);
+        let found = cluster
+            .index
+            .best_match_on_node(claim, labels, &[], Features::default());
         found.unwrap().is_some()
     };
     hosts.find(has_a_match).unwrap()

@@ -29,6 +29,7 @@ use std::time::{Duration, Instant};
 use bench_data::{bench_claim, bench_volumes_on, host_labels};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use pvbind::api::{Node, ObjectMeta, PersistentVolume, StorageClass, VolumePhase};
+use pvbind::matching::Features;
 use pvbind::scheduling::{
     PodClaims, PodSearch, find_pod_volumes, find_pod_volumes_on_nodes, find_pod_volumes_plain,
 };
@@ -113,11 +114,11 @@ fn many_nodes(criterion: &mut Criterion) {
             nodes,
             claims,
         } = &cluster;
-        let answers = find_pod_volumes_on_nodes(claims, nodes, snapshot, true);
+        let answers = find_pod_volumes_on_nodes(claims, nodes, snapshot, Features::default());
         for (node, answer) in nodes.iter().zip(&answers).step_by(nodes.len() / 5) {
             assert_eq!(
                 answer,
-                &find_pod_volumes_plain(claims, node, snapshot, true)
+                &find_pod_volumes_plain(claims, node, snapshot, Features::default())
             );
         }
         let mut group = criterion.benchmark_group(name);
@@ -126,19 +127,27 @@ fn many_nodes(criterion: &mut Criterion) {
         group.measurement_time(Duration::from_secs(2));
         group.throughput(Throughput::Elements(nodes.len() as u64));
         group.bench_function("find_pod_volumes_on_nodes", |bencher| {
-            bencher.iter(|| find_pod_volumes_on_nodes(black_box(claims), nodes, snapshot, true));
+            bencher.iter(|| {
+                find_pod_volumes_on_nodes(black_box(claims), nodes, snapshot, Features::default())
+            });
         });
         group.throughput(Throughput::Elements(1));
         let mut place = 0;
         group.bench_function("find_pod_volumes, a node", |bencher| {
             bencher.iter(|| {
                 place = (place + 479) % nodes.len();
-                find_pod_volumes(black_box(claims), &nodes[place], snapshot, true)
+                find_pod_volumes(
+                    black_box(claims),
+                    &nodes[place],
+                    snapshot,
+                    Features::default(),
+                )
             });
         });
-        let many = || find_pod_volumes_on_nodes(black_box(claims), nodes, snapshot, true);
+        let many =
+            || find_pod_volumes_on_nodes(black_box(claims), nodes, snapshot, Features::default());
         println!("{name}: the fastest of 50 calls {:?}", fastest(50, many));
-        let search = PodSearch::new(claims, snapshot, true);
+        let search = PodSearch::new(claims, snapshot, Features::default());
         group.bench_function("PodSearch::on_node, a node", |bencher| {
             bencher.iter(|| {
                 place = (place + 479) % nodes.len();
@@ -164,12 +173,16 @@ fn beside_the_plain_form(criterion: &mut Criterion) {
         } = &cluster;
         let nodes = &nodes[..10];
         let plain = || -> Vec<_> {
-            let plain = |node| find_pod_volumes_plain(black_box(claims), node, snapshot, true);
+            let plain = |node| {
+                find_pod_volumes_plain(black_box(claims), node, snapshot, Features::default())
+            };
             nodes.iter().map(plain).collect()
         };
-        let many = || find_pod_volumes_on_nodes(black_box(claims), nodes, snapshot, true);
+        let many =
+            || find_pod_volumes_on_nodes(black_box(claims), nodes, snapshot, Features::default());
         let one = || -> Vec<_> {
-            let one = |node| find_pod_volumes(black_box(claims), node, snapshot, true);
+            let one =
+                |node| find_pod_volumes(black_box(claims), node, snapshot, Features::default());
             nodes.iter().map(one).collect()
         };
         let mut group = criterion.benchmark_group(format!("{name}, 10 nodes"));

@@ -29,6 +29,8 @@ pub mod view;
 #[doc(no_inline)]
 pub use api::{PersistentVolume, PersistentVolumeClaim, StorageClass, read_objects};
 #[doc(no_inline)]
+pub use matching::Features;
+#[doc(no_inline)]
 pub use quantity::Quantity;
 #[doc(no_inline)]
 pub use view::{ClusterView, Snapshot};

@@ -35,7 +35,7 @@ fn claim(spec: Value) -> Arc<PersistentVolumeClaim> {
 
 fn without_attributes_classes() -> Config {
     let mut config = Config::default();
-    config.attributes_classes = false;
+    config.features.volume_attributes_class = false;
     config
 }
 

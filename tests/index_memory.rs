@@ -8,7 +8,7 @@ mod support {
 
 use std::sync::Arc;
 
-use pvbind::matching::{SearchOptions, VolumeIndex};
+use pvbind::matching::{Features, SearchOptions, VolumeIndex};
 use support::allocations::{Counting, bytes_in_use};
 use support::bench_data::{bench_claim, bench_volumes, host_labels};
 
@@ -37,7 +37,7 @@ fn the_index_takes_at_most_400_bytes_per_volume_beside_the_objects() {
         let claim = bench_claim("1Gi");
         assert_eq!(index.best_match(&claim, SearchOptions::default()), Ok(None));
         assert_eq!(
-            index.best_match_on_node(&claim, &host_labels(1), &[], true),
+            index.best_match_on_node(&claim, &host_labels(1), &[], Features::default()),
             Ok(None)
         );
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
 use pvbind::matching::{
-    Bucket, FindError, FindOptions, MatchReport, Refusal, SearchOptions, VolumeIndex,
+    Bucket, Features, FindError, FindOptions, MatchReport, Refusal, SearchOptions, VolumeIndex,
     find_best_match_for_claim, find_matching_volume, volume_satisfies_claim,
 };
 use serde_json::{Value, json};
@@ -76,7 +76,9 @@ fn best_on(
     };
     let found = find_matching_volume(claim, volumes, &options).unwrap();
     let index: VolumeIndex = volumes.iter().cloned().map(Arc::new).collect();
-    let by_index = index.best_match_on_node(claim, &labels, &[], true).unwrap();
+    let by_index = index
+        .best_match_on_node(claim, &labels, &[], Features::default())
+        .unwrap();
     assert_eq!(found, by_index.map(Arc::as_ref));
     found.map(|volume| volume.name().to_owned())
 }
@@ -254,7 +256,7 @@ fn an_attributes_class_is_an_error_on_the_claim_and_a_refusal_on_the_volume_whil
  {
     let gold = json!({"volumeAttributesClassName": "gold"});
     let off = FindOptions {
-        attributes_classes: false,
+        features: Features::default().with_volume_attributes_class(false),
         ..FindOptions::default()
     };
     let error = find_matching_volume(&claim(gold.clone()), [], &off).unwrap_err();
@@ -293,14 +295,17 @@ fn an_annotation_names_the_class_before_the_field_does_even_when_empty() {
 fn a_claim_that_names_its_volume_is_checked_in_whole_bytes() {
     let asking = claim(json!({"resources": {"requests": {"storage": "1500m"}}}));
     let v = volume("v", json!({"capacity": {"storage": "1.2"}}));
-    assert_eq!(volume_satisfies_claim(&v, &asking, true), Ok(()));
+    assert_eq!(
+        volume_satisfies_claim(&v, &asking, Features::default()),
+        Ok(())
+    );
     // The search compares exactly.
     assert_eq!(best(&asking, &[v]), None);
     let deleted: PersistentVolume = serde_json::from_value(
         json!({"metadata": {"name": "a\"b", "deletionTimestamp": "2026-01-01T00:00:00Z"}}),
     )
     .unwrap();
-    let text = volume_satisfies_claim(&deleted, &asking, true)
+    let text = volume_satisfies_claim(&deleted, &asking, Features::default())
         .unwrap_err()
         .to_string();
     assert_eq!(text, r#"the volume is marked for deletion "a\"b""#);

@@ -80,7 +80,7 @@ impl Scenario {
         let mut config = Config::kube_controller_manager();
         let is_on = |field: &str| self.yaml["config"][field] != false;
         config.dynamic_provisioning = is_on("dynamicProvisioning");
-        config.attributes_classes = is_on("attributesClasses");
+        config.features.volume_attributes_class = is_on("attributesClasses");
         if self.yaml["config"]["hostPathProvisions"] == true {
             config.plugins[0].can_provision = true;
         }

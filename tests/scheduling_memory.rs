@@ -12,6 +12,7 @@ mod support {
 use std::sync::Arc;
 
 use pvbind::api::{Node, Object, Pod};
+use pvbind::matching::Features;
 use pvbind::scheduling::{PodClaims, find_pod_volumes_on_nodes, find_pod_volumes_plain};
 use pvbind::view::Snapshot;
 use serde_json::{Value, json};
@@ -117,12 +118,13 @@ fn bytes_per_node(what: &str, class_of_claims: &str, objects: Vec<Value>) -> usi
     let nodes: Vec<_> = (0..NODES).map(node).map(Arc::new).collect();
     let nodes = || nodes.iter().map(|node| &**node);
 
-    let (answers, peak) = peak_of(|| find_pod_volumes_on_nodes(&claims, nodes(), &snapshot, true));
+    let (answers, peak) =
+        peak_of(|| find_pod_volumes_on_nodes(&claims, nodes(), &snapshot, Features::default()));
     assert!(answers.iter().all(|answer| answer.as_ref().unwrap().fits()));
     for (node, answer) in nodes().zip(&answers).step_by(NODES / 3) {
         assert_eq!(
             answer,
-            &find_pod_volumes_plain(&claims, node, &snapshot, true)
+            &find_pod_volumes_plain(&claims, node, &snapshot, Features::default())
         );
     }
     println!(

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pvbind::api::{Node, NodeSelector, PersistentVolumeClaim, Pod};
+use pvbind::matching::Features;
 use pvbind::scheduling::{
     AccessConflict, Assumptions, Obstacle, PodClaims, PodSearch, PodVolumes, PoolRoom, ScoreShape,
     check_access, pre_filter, utilization_score, wasted_bytes,
@@ -61,7 +62,7 @@ pub fn verdict(pod: &Pod, snapshot: &Snapshot, together: bool, all: bool) -> Ver
         Ok(claims) => claims,
         Err(refusal) => return Verdict::Refused(refusal.to_string()),
     };
-    let search = PodSearch::new(&claims, snapshot, true);
+    let search = PodSearch::new(&claims, snapshot, Features::default());
     let verdicts = on_nodes(pod, &claims, &search, snapshot, together);
     let is_each = all || snapshot.nodes().count() <= FEW_NODES;
     let mut groups: Vec<Group> = Vec::new();
@@ -200,7 +201,7 @@ pub fn one_after_another(pods: &[Arc<Pod>], snapshot: &Snapshot, together: bool)
             places.push(None);
             continue;
         };
-        let search = PodSearch::new(&claims, &view, true);
+        let search = PodSearch::new(&claims, &view, Features::default());
         let verdicts = on_nodes(pod, &claims, &search, snapshot, together);
         let fitting = snapshot
             .nodes()

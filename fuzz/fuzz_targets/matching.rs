@@ -9,8 +9,8 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
 use pvbind::matching::{
-    Bucket, FindOptions, MatchReport, SearchOptions, VolumeIndex, find_best_match_for_claim,
-    find_matching_volume,
+    Bucket, Features, FindOptions, MatchReport, SearchOptions, VolumeIndex,
+    find_best_match_for_claim, find_matching_volume,
 };
 use serde_json::{Value, json};
 
@@ -83,7 +83,7 @@ fn ask(index: &VolumeIndex, volumes: &BTreeMap<String, Arc<PersistentVolume>>, a
     let by_name = || volumes.values().map(Arc::as_ref);
     let search = SearchOptions {
         delay_binding: asked.delay_binding,
-        attributes_classes: asked.attributes_classes,
+        features: Features::default().with_volume_attributes_class(asked.attributes_classes),
     };
     let options = FindOptions::from(search);
     let slice = find_best_match_for_claim(&claim, by_name(), search);
@@ -103,7 +103,7 @@ fn ask(index: &VolumeIndex, volumes: &BTreeMap<String, Arc<PersistentVolume>>, a
         ..options
     };
     let slice = find_matching_volume(&claim, by_name(), &options);
-    let found = index.best_match_on_node(&claim, &labels, &excluded, asked.attributes_classes);
+    let found = index.best_match_on_node(&claim, &labels, &excluded, search.features);
     assert_eq!(found.map(|found| found.map(Arc::as_ref)), slice);
     check(
         &MatchReport::new(&claim, by_name(), &options),

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use pvbind::api::{Node, Object};
+use pvbind::matching::Features;
 use pvbind::scheduling::{
     Assumptions, PodClaims, PodSearch, PodVolumes, PoolRoom, ScoreShape, assign_pod_volumes,
     find_pod_volumes, find_pod_volumes_on_nodes, find_pod_volumes_plain, pre_filter,
@@ -244,19 +245,19 @@ fuzz_target!(|cluster: Cluster| {
     let Ok(claims) = PodClaims::of(&pod, &snapshot) else {
         return;
     };
-    let vac = cluster.has_attributes_classes;
+    let features = Features::default().with_volume_attributes_class(cluster.has_attributes_classes);
     let nodes = cluster.nodes();
-    let search = PodSearch::new(&claims, &snapshot, vac);
-    let answers = find_pod_volumes_on_nodes(&claims, &nodes, &snapshot, vac);
+    let search = PodSearch::new(&claims, &snapshot, features);
+    let answers = find_pod_volumes_on_nodes(&claims, &nodes, &snapshot, features);
     assert_eq!(answers.len(), nodes.len());
     for (node, answer) in nodes.iter().zip(answers) {
-        assert_eq!(answer, find_pod_volumes(&claims, node, &snapshot, vac));
+        assert_eq!(answer, find_pod_volumes(&claims, node, &snapshot, features));
         assert_eq!(
             answer,
-            find_pod_volumes_plain(&claims, node, &snapshot, vac)
+            find_pod_volumes_plain(&claims, node, &snapshot, features)
         );
-        let shared = assign_pod_volumes(&claims, node, &snapshot, vac, PoolRoom::Shared);
-        let alone = assign_pod_volumes(&claims, node, &snapshot, vac, PoolRoom::PerClaim);
+        let shared = assign_pod_volumes(&claims, node, &snapshot, features, PoolRoom::Shared);
+        let alone = assign_pod_volumes(&claims, node, &snapshot, features, PoolRoom::PerClaim);
         for better in [&shared, &alone].into_iter().flatten() {
             check(better);
         }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::Edit;
 use crate::api::{ClaimPhase, PersistentVolume, PersistentVolumeClaim, ResourceList, names};
+use crate::matching::Features;
 use crate::quantity::Quantity;
 
 /// Where a claim is in its life.
@@ -242,11 +243,12 @@ impl fmt::Display for ClaimLifeEvent {
 /// ```
 /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
 /// use pvbind::binding::mark_claim_bound;
+/// use pvbind::matching::Features;
 /// let volume: PersistentVolume = serde_json::from_str(
 ///     r#"{"metadata": {"name": "pv-1"}, "spec": {"claimRef": {"name": "data"}}}"#)?;
 /// let claim: PersistentVolumeClaim = serde_json::from_str(
 ///     r#"{"metadata": {"name": "data", "annotations": {"pv.kubernetes.io/bind-completed": "yes"}}}"#)?;
-/// let error = mark_claim_bound(&claim, &volume, true).unwrap_err();
+/// let error = mark_claim_bound(&claim, &volume, Features::default()).unwrap_err();
 /// assert_eq!(error.to_string(), r#"PersistentVolume "pv-1" is without a storage capacity"#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
@@ -340,6 +342,7 @@ pub fn mark_claim_lost(
 /// ```
 /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
 /// use pvbind::binding::{bind_claim_to_volume, bind_volume_to_claim, mark_claim_bound};
+/// use pvbind::matching::Features;
 /// let claim: PersistentVolumeClaim = serde_json::from_str(
 ///     r#"{"metadata": {"namespace": "shop", "name": "data", "uid": "u-1"}}"#,
 /// )?;
@@ -348,14 +351,14 @@ pub fn mark_claim_lost(
 /// )?;
 /// let volume = bind_volume_to_claim(&volume, &claim).applied_to(&volume);
 /// let claim = bind_claim_to_volume(&claim, &volume).applied_to(&claim);
-/// let bound = mark_claim_bound(&claim, &volume, true)?.changed().unwrap();
+/// let bound = mark_claim_bound(&claim, &volume, Features::default())?.changed().unwrap();
 /// assert_eq!(serde_json::to_string(&bound.status)?, r#"{"phase":"Bound","capacity":{"storage":"5Gi"}}"#);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn mark_claim_bound(
     claim: &PersistentVolumeClaim,
     volume: &PersistentVolume,
-    attributes_classes: bool,
+    features: Features,
 ) -> Result<Edit<PersistentVolumeClaim>, ClaimStatusError> {
     let (state, event) = (ClaimState::of(claim), ClaimLifeEvent::VolumeBound);
     let phase = state.after(event)?.phase();
@@ -383,7 +386,7 @@ pub fn mark_claim_bound(
             });
         };
         take_capacity(&mut bound, volume, storage);
-        if attributes_classes && claim.status.phase == Some(ClaimPhase::Pending) {
+        if features.volume_attributes_class && claim.status.phase == Some(ClaimPhase::Pending) {
             bound.status.current_volume_attributes_class_name =
                 volume.spec.volume_attributes_class_name.clone();
         }
@@ -447,7 +450,7 @@ mod tests {
     }
 
     fn status_after(claim: &PersistentVolumeClaim, volume: &PersistentVolume) -> Value {
-        let bound = mark_claim_bound(claim, volume, true).unwrap();
+        let bound = mark_claim_bound(claim, volume, Features::default()).unwrap();
         serde_json::to_value(bound.applied_to(claim).status).unwrap()
     }
 
@@ -483,7 +486,12 @@ mod tests {
     #[test]
     fn a_claim_is_bound_only_to_a_volume_that_names_it() {
         let open = PersistentVolume::default();
-        let error = mark_claim_bound(&claim("Pending", true, json!({})), &open, true).unwrap_err();
+        let error = mark_claim_bound(
+            &claim("Pending", true, json!({})),
+            &open,
+            Features::default(),
+        )
+        .unwrap_err();
         let ClaimStatusError::Refused(refused) = error else {
             panic!("{error}");
         };
@@ -527,10 +535,18 @@ mod tests {
     #[test]
     fn a_volume_without_capacity_leaves_the_status_as_it_is() {
         let volume = volume(json!({}));
-        let error =
-            mark_claim_bound(&claim("Pending", true, json!({})), &volume, true).unwrap_err();
+        let error = mark_claim_bound(
+            &claim("Pending", true, json!({})),
+            &volume,
+            Features::default(),
+        )
+        .unwrap_err();
         assert!(matches!(error, ClaimStatusError::NoStorageCapacity { .. }));
-        let bound = mark_claim_bound(&claim("Bound", true, json!({})), &volume, true);
+        let bound = mark_claim_bound(
+            &claim("Bound", true, json!({})),
+            &volume,
+            Features::default(),
+        );
         assert_eq!(bound, Ok(Edit::Unchanged));
     }
 
@@ -538,9 +554,10 @@ mod tests {
     fn the_attributes_class_is_taken_only_from_pending_and_with_the_feature_on() {
         let volume = volume(json!({"spec": {
             "capacity": {"storage": "5Gi"}, "volumeAttributesClassName": "gold"}}));
-        let class_after = |phase: &str, attributes_classes| {
+        let class_after = |phase: &str, is_on| {
+            let features = Features::default().with_volume_attributes_class(is_on);
             let claim = claim(phase, true, json!({}));
-            let bound = mark_claim_bound(&claim, &volume, attributes_classes).unwrap();
+            let bound = mark_claim_bound(&claim, &volume, features).unwrap();
             bound
                 .changed()
                 .unwrap()

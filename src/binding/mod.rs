@@ -12,6 +12,7 @@
 //! ```
 //! use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
 //! use pvbind::binding::*;
+//! use pvbind::matching::Features;
 //! let volume: PersistentVolume = serde_json::from_str(
 //!     r#"{"metadata": {"name": "pv-1"}, "spec": {"capacity": {"storage": "5Gi"}}}"#)?;
 //! let claim: PersistentVolumeClaim = serde_json::from_str(
@@ -19,7 +20,7 @@
 //! let volume = bind_volume_to_claim(&volume, &claim).applied_to(&volume);
 //! let volume = mark_volume_bound(&volume)?.applied_to(&volume);
 //! let claim = bind_claim_to_volume(&claim, &volume).applied_to(&claim);
-//! let claim = mark_claim_bound(&claim, &volume, true)?.applied_to(&claim);
+//! let claim = mark_claim_bound(&claim, &volume, Features::default())?.applied_to(&claim);
 //! assert_eq!(VolumeState::of(&volume), VolumeState::Bound);
 //! assert_eq!(ClaimState::of(&claim), ClaimState::Bound);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

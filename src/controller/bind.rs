@@ -27,7 +27,7 @@ pub(super) fn bind(
     let volume = draft.volume_status(volume, edit);
     let edit = bind_claim_to_volume(&claim, &volume);
     let claim = draft.claim(claim, edit);
-    let edit = mark_claim_bound(&claim, &volume, config.attributes_classes)?;
+    let edit = mark_claim_bound(&claim, &volume, config.features)?;
     draft.claim_status(claim, edit);
     Ok(())
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::api::PersistentVolume;
+use crate::matching::Features;
 
 /// The in-tree plugins that CSI drivers have taken over from in Kubernetes 1.36,
 /// each with its driver: what [`Config::migrated_plugins`] holds unless you say
@@ -40,9 +41,8 @@ pub const MIGRATED_PLUGINS: [(&str, &str); 7] = [
 pub struct Config {
     /// Whether volumes are made for claims. On by default.
     pub dynamic_provisioning: bool,
-    /// Whether VolumeAttributesClasses count (the feature gate
-    /// `VolumeAttributesClass`). On by default, as in Kubernetes 1.36.
-    pub attributes_classes: bool,
+    /// The feature gates of the cluster. Those of Kubernetes 1.36 by default.
+    pub features: Features,
     /// The in-tree plugins. Where several support a volume's source, the first
     /// one serves it. None by default.
     pub plugins: Vec<InTreePlugin>,
@@ -55,7 +55,7 @@ impl Default for Config {
     fn default() -> Self {
         Config {
             dynamic_provisioning: true,
-            attributes_classes: true,
+            features: Features::default(),
             plugins: Vec::new(),
             migrated_plugins: BTreeMap::from(
                 MIGRATED_PLUGINS.map(|(plugin, driver)| (plugin.into(), driver.into())),

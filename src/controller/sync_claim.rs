@@ -114,7 +114,7 @@ impl<'a, V: ClusterView + ?Sized> ClaimSync<'a, '_, V> {
         let delayed = self.is_delayed(&claim)?;
         let options = SearchOptions {
             delay_binding: delayed,
-            attributes_classes: self.config.attributes_classes,
+            features: self.config.features,
         };
         let found = self
             .view
@@ -154,7 +154,7 @@ impl<'a, V: ClusterView + ?Sized> ClaimSync<'a, '_, V> {
             return self.wait(claim);
         };
         let Some(reference) = volume.claim_ref() else {
-            let checked = volume_satisfies_claim(&volume, &claim, self.config.attributes_classes);
+            let checked = volume_satisfies_claim(&volume, &claim, self.config.features);
             if let Err(mismatch) = checked {
                 let name = volume.name();
                 let message = format!("Cannot bind to requested volume \"{name}\": {mismatch}");

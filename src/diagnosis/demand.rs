@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::parts::{ClaimStop, Rule};
 use crate::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim, names};
-use crate::matching::{FindOptions, MatchReport, Refusal};
+use crate::matching::{Features, FindOptions, MatchReport, Refusal};
 use crate::quantity::Quantity;
 use crate::selector::{CompiledLabelSelector, SelectorError};
 
@@ -58,10 +58,10 @@ impl Demand {
     }
 
     /// What the pending claims of its class can do with a free volume.
-    pub(super) fn offers(&self, volume: &PersistentVolume, vac_enabled: bool) -> Offers {
+    pub(super) fn offers(&self, volume: &PersistentVolume, features: Features) -> Offers {
         let mut offers = Offers::default();
         let options = FindOptions {
-            attributes_classes: vac_enabled,
+            features,
             ..FindOptions::default()
         };
         let shapes = self.classes.get(volume.class_name());

@@ -397,12 +397,12 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
         if let Some(offers) = found {
             return offers;
         }
-        let vac_enabled = self.config.attributes_classes;
-        let mut offers = self.demand().offers(volume, vac_enabled);
+        let features = self.config.features;
+        let mut offers = self.demand().offers(volume, features);
         for key in self.naming().wishing(volume.name()) {
             let claim = self.view.claim(&key.namespace, &key.name);
             let fits = |claim: &PersistentVolumeClaim| {
-                volume_satisfies_claim(volume, claim, vac_enabled).is_ok()
+                volume_satisfies_claim(volume, claim, features).is_ok()
             };
             if claim.is_some_and(|claim| fits(&claim)) {
                 offers.add_named(key);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::Features;
 use super::rules::{
     check_access_modes, check_attributes_class, check_capacity, check_claim_ref, check_class,
     check_node_affinity, check_not_being_deleted, check_not_excluded, check_phase, check_reserved,
@@ -16,24 +17,23 @@ use crate::selector::{CompiledLabelSelector, SelectorError};
 /// use pvbind::matching::SearchOptions;
 ///
 /// let waits = SearchOptions { delay_binding: true, ..SearchOptions::default() };
-/// assert!(waits.attributes_classes);
+/// assert!(waits.features.volume_attributes_class);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchOptions {
     /// Whether binding waits for the first consumer, as the claim's class says:
     /// then only a volume that is reserved for the claim is taken.
     pub delay_binding: bool,
-    /// Whether the feature VolumeAttributesClass is on, as it is by default in
-    /// Kubernetes 1.36.
-    pub attributes_classes: bool,
+    /// The feature gates of the cluster. Those of Kubernetes 1.36 by default.
+    pub features: Features,
 }
 
 impl Default for SearchOptions {
-    /// Immediate binding, VolumeAttributesClass on.
+    /// Immediate binding, the feature gates of Kubernetes 1.36.
     fn default() -> Self {
         SearchOptions {
             delay_binding: false,
-            attributes_classes: true,
+            features: Features::default(),
         }
     }
 }
@@ -76,19 +76,19 @@ pub struct FindOptions<'a> {
     /// Whether binding waits for the first consumer. Without a node, only
     /// volumes that are reserved for the claim are taken then.
     pub delay_binding: bool,
-    /// Whether the feature VolumeAttributesClass is on, as it is by default in
-    /// Kubernetes 1.36.
-    pub attributes_classes: bool,
+    /// The feature gates of the cluster. Those of Kubernetes 1.36 by default.
+    pub features: Features,
 }
 
 impl Default for FindOptions<'_> {
-    /// No node, nothing excluded, immediate binding, VolumeAttributesClass on.
+    /// No node, nothing excluded, immediate binding, the feature gates of
+    /// Kubernetes 1.36.
     fn default() -> Self {
         FindOptions {
             node_labels: None,
             excluded: &[],
             delay_binding: false,
-            attributes_classes: true,
+            features: Features::default(),
         }
     }
 }
@@ -100,7 +100,7 @@ impl From<SearchOptions> for FindOptions<'_> {
             node_labels: None,
             excluded: &[],
             delay_binding: options.delay_binding,
-            attributes_classes: options.attributes_classes,
+            features: options.features,
         }
     }
 }
@@ -193,7 +193,7 @@ pub fn find_matching_volume<'v>(
     volumes: impl IntoIterator<Item = &'v PersistentVolume>,
     options: &FindOptions<'_>,
 ) -> Result<Option<&'v PersistentVolume>, FindError> {
-    let selector = check_claim(claim, options.attributes_classes)?;
+    let selector = check_claim(claim, options.features)?;
     let mut smallest: Option<&PersistentVolume> = None;
     for volume in volumes {
         // Without claimRef it is not reserved, and can only win by its size.
@@ -218,9 +218,9 @@ pub fn find_matching_volume<'v>(
 /// What can be wrong with the claim itself; its compiled selector.
 pub(super) fn check_claim(
     claim: &PersistentVolumeClaim,
-    attributes_classes: bool,
+    features: Features,
 ) -> Result<Option<CompiledLabelSelector>, FindError> {
-    if !attributes_classes && !claim.attributes_class_name().is_empty() {
+    if !features.volume_attributes_class && !claim.attributes_class_name().is_empty() {
         return Err(FindError::AttributesClassDisabled {
             claim: claim.metadata.key(),
             name: claim.attributes_class_name().to_owned(),
@@ -245,7 +245,7 @@ pub(super) fn check_before_reservation<'a>(
     check_claim_ref(volume, claim)?;
     check_capacity(volume, claim)?;
     check_volume_mode(volume, claim)?;
-    check_attributes_class(volume, claim, options.attributes_classes)?;
+    check_attributes_class(volume, claim, options.features)?;
     check_not_being_deleted(volume)
 }
 

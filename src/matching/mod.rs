@@ -70,6 +70,9 @@ pub use rules::{
 mod access_modes;
 pub use access_modes::AccessModeSet;
 
+mod features;
+pub use features::Features;
+
 mod find;
 pub use find::{FindError, FindOptions, SearchOptions, find_matching_volume};
 

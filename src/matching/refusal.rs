@@ -245,11 +245,11 @@ impl fmt::Display for Modes<'_> {
 ///
 /// ```
 /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
-/// use pvbind::matching::volume_satisfies_claim;
+/// use pvbind::matching::{Features, volume_satisfies_claim};
 /// let volume: PersistentVolume =
 ///     serde_json::from_str(r#"{"spec": {"storageClassName": "fast"}}"#)?;
 /// let claim = PersistentVolumeClaim::default();
-/// let mismatch = volume_satisfies_claim(&volume, &claim, true).unwrap_err();
+/// let mismatch = volume_satisfies_claim(&volume, &claim, Features::default()).unwrap_err();
 /// // To people upstream says that they differ, and not how.
 /// assert_eq!(mismatch.to_string(), "storageClassName does not match");
 /// assert_eq!(mismatch.refusal.to_string(), "has class `fast`, asked none");

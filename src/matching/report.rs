@@ -234,7 +234,7 @@ impl<'a> MatchReport<'a> {
     ) -> Self {
         let mut all: Vec<&PersistentVolume> = volumes.into_iter().collect();
         all.sort_by(|a, b| a.name().cmp(b.name()));
-        let checked = check_claim(claim, options.attributes_classes);
+        let checked = check_claim(claim, options.features);
         let chosen = choose(claim, &all, options);
         let judge = Judge {
             claim,
@@ -333,7 +333,7 @@ fn choose<'v>(
     } else {
         let options = SearchOptions {
             delay_binding: options.delay_binding,
-            attributes_classes: options.attributes_classes,
+            features: options.features,
         };
         find_best_match_for_claim(claim, candidates, options)
     };
@@ -416,11 +416,7 @@ impl<'a> Judge<'a, '_> {
         judge(check_claim_ref(volume, claim));
         judge(check_capacity(volume, claim));
         judge(check_volume_mode(volume, claim));
-        judge(check_attributes_class(
-            volume,
-            claim,
-            options.attributes_classes,
-        ));
+        judge(check_attributes_class(volume, claim, options.features));
         judge(check_not_being_deleted(volume));
         if let Some(labels) = options.node_labels {
             judge(check_node_affinity(volume, labels));

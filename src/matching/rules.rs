@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use super::{AccessModeSet, Refusal};
 use crate::api::{PersistentVolume, PersistentVolumeClaim, VolumePhase};
+use crate::matching::Features;
 use crate::selector::{CompiledLabelSelector, node_selector_matches};
 
 /// The volume is not among the names that the caller excludes. Cost: linear in
@@ -155,31 +156,31 @@ pub fn check_volume_mode<'a>(
 ///
 /// ```
 /// # use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
-/// use pvbind::matching::check_attributes_class;
+/// use pvbind::matching::{Features, check_attributes_class};
 /// let volume: PersistentVolume =
 ///     serde_json::from_str(r#"{"spec": {"volumeAttributesClassName": "gold"}}"#)?;
 /// let claim = PersistentVolumeClaim::default();
-/// let refusal = check_attributes_class(&volume, &claim, true).unwrap_err();
+/// let refusal = check_attributes_class(&volume, &claim, Features::default()).unwrap_err();
 /// assert_eq!(refusal.to_string(), "has VolumeAttributesClass `gold`, asked none");
 /// // With the feature off the name alone is enough.
 /// let same: PersistentVolumeClaim =
 ///     serde_json::from_str(r#"{"spec": {"volumeAttributesClassName": "gold"}}"#)?;
-/// assert_eq!(check_attributes_class(&volume, &same, true), Ok(()));
-/// let refusal = check_attributes_class(&volume, &same, false).unwrap_err();
+/// assert_eq!(check_attributes_class(&volume, &same, Features::default()), Ok(()));
+/// let refusal = check_attributes_class(&volume, &same, Features::default().with_volume_attributes_class(false)).unwrap_err();
 /// assert_eq!(refusal.code(), "attributes-class-disabled");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 pub fn check_attributes_class<'a>(
     volume: &'a PersistentVolume,
     claim: &'a PersistentVolumeClaim,
-    attributes_classes: bool,
+    features: Features,
 ) -> Result<(), Refusal<'a>> {
     let (has, asked) = (
         volume.attributes_class_name(),
         claim.attributes_class_name(),
     );
     let is_named = !has.is_empty() || !asked.is_empty();
-    if is_named && !attributes_classes {
+    if is_named && !features.volume_attributes_class {
         Err(Refusal::AttributesClassDisabled { has, asked })
     } else if has != asked {
         Err(Refusal::AttributesClass { has, asked })

@@ -6,6 +6,7 @@ use super::rules::{
 };
 use super::{Mismatch, Refusal};
 use crate::api::{PersistentVolume, PersistentVolumeClaim};
+use crate::matching::Features;
 
 /// Whether a claim can have the volume that it names in `spec.volumeName`; the
 /// first rule that refuses, whose text stands in upstream's event.
@@ -29,12 +30,12 @@ use crate::api::{PersistentVolume, PersistentVolumeClaim};
 ///
 /// ```
 /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
-/// use pvbind::matching::volume_satisfies_claim;
+/// use pvbind::matching::{Features, volume_satisfies_claim};
 /// let volume: PersistentVolume =
 ///     serde_json::from_str(r#"{"spec": {"capacity": {"storage": "1Gi"}}}"#)?;
 /// let claim: PersistentVolumeClaim =
 ///     serde_json::from_str(r#"{"spec": {"resources": {"requests": {"storage": "2Gi"}}}}"#)?;
-/// let mismatch = volume_satisfies_claim(&volume, &claim, true).unwrap_err();
+/// let mismatch = volume_satisfies_claim(&volume, &claim, Features::default()).unwrap_err();
 /// assert_eq!(mismatch.to_string(), "requested PV is too small");
 /// assert_eq!(mismatch.refusal.to_string(), "is too small: has 1Gi, asked 2Gi");
 /// # Ok::<(), serde_json::Error>(())
@@ -42,12 +43,12 @@ use crate::api::{PersistentVolume, PersistentVolumeClaim};
 pub fn volume_satisfies_claim<'a>(
     volume: &'a PersistentVolume,
     claim: &'a PersistentVolumeClaim,
-    attributes_classes: bool,
+    features: Features,
 ) -> Result<(), Mismatch<'a>> {
     check_not_being_deleted(volume)
         .and_then(|()| check_capacity_in_bytes(volume, claim))
         .and_then(|()| check_class(volume, claim))
-        .and_then(|()| check_attributes_class(volume, claim, attributes_classes))
+        .and_then(|()| check_attributes_class(volume, claim, features))
         .and_then(|()| check_volume_mode(volume, claim))
         .and_then(|()| check_access_modes(volume, claim))
         .map_err(|refusal| Mismatch { refusal, volume })

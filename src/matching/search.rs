@@ -71,7 +71,7 @@ pub fn find_best_match_for_claim<'v>(
     if claim.access_modes().iter().any(|mode| mode.is_unknown()) {
         return Ok(None);
     }
-    let selector = match check_claim(claim, options.attributes_classes) {
+    let selector = match check_claim(claim, options.features) {
         Ok(selector) => selector,
         // Found out when the first group is searched, if there is one.
         Err(error) if volumes.any(|volume| is_searched(&volume)) => return Err(error),

@@ -14,6 +14,7 @@ use crate::matching::FindError;
 ///
 /// ```
 /// use pvbind::api::{Node, Pod, read_objects};
+/// use pvbind::matching::Features;
 /// use pvbind::scheduling::{PodClaims, find_pod_volumes};
 /// use pvbind::view::Snapshot;
 /// let snapshot: Snapshot = read_objects(r#"
@@ -31,7 +32,7 @@ use crate::matching::FindError;
 ///     {"persistentVolumeClaim": {"claimName": "large"}},
 ///     {"persistentVolumeClaim": {"claimName": "small"}}]}}"#)?;
 /// let claims = PodClaims::of(&pod, &snapshot)?;
-/// let volumes = find_pod_volumes(&claims, &Node::default(), &snapshot, true)?;
+/// let volumes = find_pod_volumes(&claims, &Node::default(), &snapshot, Features::default())?;
 /// assert!(volumes.fits());
 /// // One claim gets the volume that is there, the other one made to order.
 /// let found = &volumes.static_bindings[0];
@@ -66,6 +67,7 @@ pub struct StaticBinding {
 ///
 /// ```
 /// use pvbind::api::{Node, Pod, read_objects};
+/// use pvbind::matching::Features;
 /// use pvbind::scheduling::{PodClaims, find_pod_volumes};
 /// use pvbind::view::Snapshot;
 /// let snapshot: Snapshot = read_objects(r#"
@@ -82,7 +84,7 @@ pub struct StaticBinding {
 ///     r#"{"spec": {"volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}}"#)?;
 /// let node: Node = serde_json::from_str(r#"{"metadata": {"labels": {"zone": "a"}}}"#)?;
 /// let claims = PodClaims::of(&pod, &snapshot)?;
-/// let volumes = find_pod_volumes(&claims, &node, &snapshot, true)?;
+/// let volumes = find_pod_volumes(&claims, &node, &snapshot, Features::default())?;
 /// // The driver asks that its pools be looked at, and this one has room.
 /// let pool = volumes.dynamic_provisions[0].capacity.as_ref().unwrap();
 /// assert_eq!(pool.metadata.name(), "zone-a");
@@ -116,12 +118,13 @@ impl PodVolumes {
 /// ```
 /// use std::sync::Arc;
 /// use pvbind::api::{Node, PersistentVolumeClaim};
+/// use pvbind::matching::Features;
 /// use pvbind::scheduling::{PodClaims, find_pod_volumes};
 /// use pvbind::view::Snapshot;
 /// let claim: PersistentVolumeClaim =
 ///     serde_json::from_str(r#"{"spec": {"storageClassName": "gone"}}"#)?;
 /// let claims = PodClaims { delayed: vec![Arc::new(claim)], ..PodClaims::default() };
-/// let error = find_pod_volumes(&claims, &Node::default(), &Snapshot::new(), true).unwrap_err();
+/// let error = find_pod_volumes(&claims, &Node::default(), &Snapshot::new(), Features::default()).unwrap_err();
 /// assert_eq!(error.to_string(), r#"failed to find storage class "gone""#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```

@@ -37,6 +37,7 @@ use crate::view::{SchedulingView, is_older_version};
 ///
 /// ```
 /// use pvbind::api::{Node, Pod, read_objects};
+/// use pvbind::matching::Features;
 /// use pvbind::scheduling::{Assumptions, PodClaims, find_pod_volumes};
 /// use pvbind::view::{SchedulingView, Snapshot};
 /// let snapshot: Snapshot = read_objects(r#"
@@ -54,15 +55,15 @@ use crate::view::{SchedulingView, is_older_version};
 /// let mut assumptions = Assumptions::new();
 ///
 /// let claims = PodClaims::of(&first, &snapshot)?;
-/// let volumes = find_pod_volumes(&claims, &node, &snapshot, true)?;
+/// let volumes = find_pod_volumes(&claims, &node, &snapshot, Features::default())?;
 /// let (assumption, _plan) = assumptions.assume(&first, &claims, node.name(), &volumes);
 ///
 /// // Nothing is written yet, and still the second pod does not get the same volume.
 /// let claims = PodClaims::of(&second, &snapshot)?;
-/// assert!(!find_pod_volumes(&claims, &node, &assumptions.over(&snapshot), true)?.fits());
+/// assert!(!find_pod_volumes(&claims, &node, &assumptions.over(&snapshot), Features::default())?.fits());
 /// // The first one is given up.
 /// assumptions.revert(assumption);
-/// assert!(find_pod_volumes(&claims, &node, &assumptions.over(&snapshot), true)?.fits());
+/// assert!(find_pod_volumes(&claims, &node, &assumptions.over(&snapshot), Features::default())?.fits());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Default)]

@@ -267,6 +267,7 @@ mod tests {
 
     use super::*;
     use crate::api::Object;
+    use crate::matching::Features;
     use crate::scheduling::{
         PodClaims, find_pod_volumes, find_pod_volumes_on_nodes, find_pod_volumes_plain,
     };
@@ -319,9 +320,12 @@ mod tests {
         }
         let (snapshot, claims) = world(objects);
         let node = Node::default();
-        let plain = find_pod_volumes_plain(&claims, &node, &snapshot, true);
+        let plain = find_pod_volumes_plain(&claims, &node, &snapshot, Features::default());
         assert_eq!(plain.as_ref().unwrap().static_bindings.len(), 60);
-        assert_eq!(find_pod_volumes(&claims, &node, &snapshot, true), plain);
+        assert_eq!(
+            find_pod_volumes(&claims, &node, &snapshot, Features::default()),
+            plain
+        );
     }
 
     #[test]
@@ -330,7 +334,8 @@ mod tests {
         let volumes = (0..n).map(|place| volume(place, 5, &[]));
         let claims = (0..n).map(|place| claim(place, 1, &[], &json!(null)));
         let (snapshot, claims) = world(volumes.chain(claims).collect());
-        let found = find_pod_volumes(&claims, &Node::default(), &snapshot, true).unwrap();
+        let found =
+            find_pod_volumes(&claims, &Node::default(), &snapshot, Features::default()).unwrap();
         assert_eq!(found.static_bindings.len(), n);
         let names: Vec<_> = found
             .static_bindings
@@ -357,7 +362,7 @@ mod tests {
             .unwrap()
         };
         let nodes: Vec<_> = (0..41).map(node).collect();
-        let found = find_pod_volumes_on_nodes(&claims, &nodes, &snapshot, true);
+        let found = find_pod_volumes_on_nodes(&claims, &nodes, &snapshot, Features::default());
         assert_eq!(found.len(), 41);
         for (place, found) in found.into_iter().map(Result::unwrap).enumerate() {
             let names: Vec<_> = found

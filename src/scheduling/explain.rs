@@ -28,6 +28,7 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
     ///
     /// ```
     /// use pvbind::api::{Node, Pod, read_objects};
+    /// use pvbind::matching::Features;
     /// use pvbind::scheduling::{PodClaims, PodSearch};
     /// use pvbind::view::Snapshot;
     /// let snapshot: Snapshot = read_objects(r#"
@@ -42,7 +43,7 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
     ///     "spec": {"volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}}"#)?;
     /// let node: Node = serde_json::from_str(r#"{"metadata": {"labels": {"zone": "b"}}}"#)?;
     /// let claims = PodClaims::of(&pod, &snapshot)?;
-    /// let obstacles = PodSearch::new(&claims, &snapshot, true).explain(&node);
+    /// let obstacles = PodSearch::new(&claims, &snapshot, Features::default()).explain(&node);
     /// assert_eq!(
     ///     obstacles[0].to_string(),
     ///     "claim shop/data finds no volume of its class, and class `fast` does not allow the \

@@ -13,6 +13,7 @@ use crate::selector::{SelectorError, TermOutcome, Unmet};
 ///
 /// ```
 /// use pvbind::api::{Node, Pod, read_objects};
+/// use pvbind::matching::Features;
 /// use pvbind::scheduling::{Obstacle, PodClaims, PodSearch, UnfitReason};
 /// use pvbind::view::Snapshot;
 /// let snapshot: Snapshot = read_objects(r#"
@@ -27,7 +28,7 @@ use crate::selector::{SelectorError, TermOutcome, Unmet};
 ///     "spec": {"volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}}"#)?;
 /// let claims = PodClaims::of(&pod, &snapshot)?;
 /// let node: Node = serde_json::from_str(r#"{"metadata": {"labels": {"zone": "b"}}}"#)?;
-/// let obstacles = PodSearch::new(&claims, &snapshot, true).explain(&node);
+/// let obstacles = PodSearch::new(&claims, &snapshot, Features::default()).explain(&node);
 /// let [Obstacle::VolumeUnreachable { volume, terms, .. }] = obstacles.as_slice() else { panic!() };
 /// assert_eq!(volume, "pv-1");
 /// assert_eq!(terms[0].to_string(), "`zone in (a)` fails: the label is `b`");
@@ -144,6 +145,7 @@ pub struct PoolReport {
 ///
 /// ```
 /// use pvbind::api::{Node, Pod, read_objects};
+/// use pvbind::matching::Features;
 /// use pvbind::scheduling::{Obstacle, PodClaims, PodSearch, PoolOutcome, ProvisionRefusal};
 /// use pvbind::view::Snapshot;
 /// let snapshot: Snapshot = read_objects(r#"
@@ -161,7 +163,7 @@ pub struct PoolReport {
 /// let pod: Pod = serde_json::from_str(
 ///     r#"{"spec": {"volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}}"#)?;
 /// let claims = PodClaims::of(&pod, &snapshot)?;
-/// let obstacles = PodSearch::new(&claims, &snapshot, true).explain(&Node::default());
+/// let obstacles = PodSearch::new(&claims, &snapshot, Features::default()).explain(&Node::default());
 /// let Obstacle::NoVolume { refusal: ProvisionRefusal::NotEnoughCapacity { pools, .. }, .. } =
 ///     &obstacles[0] else { panic!() };
 /// assert_eq!(pools[0].outcome, PoolOutcome::TooSmall { limit: 1000 });

@@ -8,7 +8,7 @@ use super::{
     DynamicProvision, FindVolumesError, PodClaims, PodVolumes, StaticBinding, UnfitReason,
 };
 use crate::api::{ClaimKey, CsiStorageCapacity, Node, PersistentVolumeClaim, StorageClass, names};
-use crate::matching::{FindOptions, check_node_affinity, find_matching_volume};
+use crate::matching::{Features, FindOptions, check_node_affinity, find_matching_volume};
 use crate::selector::{label_selector_matches, topology_terms_match};
 use crate::view::{Held, SchedulingView};
 
@@ -37,6 +37,7 @@ use crate::view::{Held, SchedulingView};
 ///
 /// ```
 /// use pvbind::api::{Node, Pod, read_objects};
+/// use pvbind::matching::Features;
 /// use pvbind::scheduling::{PodClaims, find_pod_volumes, find_pod_volumes_plain};
 /// use pvbind::view::Snapshot;
 /// let snapshot: Snapshot = read_objects(r#"
@@ -49,16 +50,16 @@ use crate::view::{Held, SchedulingView};
 /// let pod: Pod = serde_json::from_str(
 ///     r#"{"spec": {"volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}}"#)?;
 /// let (claims, node) = (PodClaims::of(&pod, &snapshot)?, Node::default());
-/// let plain = find_pod_volumes_plain(&claims, &node, &snapshot, true)?;
+/// let plain = find_pod_volumes_plain(&claims, &node, &snapshot, Features::default())?;
 /// assert_eq!(plain.static_bindings[0].volume.name(), "pv-1");
-/// assert_eq!(plain, find_pod_volumes(&claims, &node, &snapshot, true)?);
+/// assert_eq!(plain, find_pod_volumes(&claims, &node, &snapshot, Features::default())?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn find_pod_volumes_plain<V: SchedulingView + ?Sized>(
     claims: &PodClaims,
     node: &Node,
     view: &V,
-    attributes_classes: bool,
+    features: Features,
 ) -> Result<PodVolumes, FindVolumesError> {
     let labels = node.metadata.labels();
     let mut volumes = PodVolumes::default();
@@ -96,7 +97,7 @@ pub fn find_pod_volumes_plain<V: SchedulingView + ?Sized>(
             node_labels: Some(labels),
             excluded: &excluded,
             delay_binding: true,
-            attributes_classes,
+            features,
         };
         let volumes_of_class = candidates.iter().map(|volume| &***volume);
         let found = find_matching_volume(claim, volumes_of_class, &options)?;

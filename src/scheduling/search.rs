@@ -12,7 +12,7 @@ use super::{
     UnfitReasons,
 };
 use crate::api::{Node, PersistentVolume, PersistentVolumeClaim, names};
-use crate::matching::{FindError, LayeredReach, LayeredSearch, VolumeLayers};
+use crate::matching::{Features, FindError, LayeredReach, LayeredSearch, VolumeLayers};
 use crate::selector::CompiledNodeSelector;
 use crate::view::{Held, SchedulingView};
 
@@ -38,6 +38,7 @@ use crate::view::{Held, SchedulingView};
 ///
 /// ```
 /// use pvbind::api::{Node, Pod, read_objects};
+/// use pvbind::matching::Features;
 /// use pvbind::scheduling::{PodClaims, find_pod_volumes};
 /// use pvbind::view::Snapshot;
 /// let snapshot: Snapshot = read_objects(r#"
@@ -61,9 +62,9 @@ use crate::view::{Held, SchedulingView};
 ///     .unwrap()
 /// };
 /// let claims = PodClaims::of(&pod, &snapshot)?;
-/// let on_a = find_pod_volumes(&claims, &node("a"), &snapshot, true)?;
+/// let on_a = find_pod_volumes(&claims, &node("a"), &snapshot, Features::default())?;
 /// assert_eq!(on_a.static_bindings[0].volume.name(), "pv-1");
-/// let on_b = find_pod_volumes(&claims, &node("b"), &snapshot, true)?;
+/// let on_b = find_pod_volumes(&claims, &node("b"), &snapshot, Features::default())?;
 /// let reasons: Vec<_> = on_b.reasons().map(|reason| reason.to_string()).collect();
 /// assert_eq!(reasons, ["node(s) didn't find available persistent volumes to bind"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -75,9 +76,9 @@ pub fn find_pod_volumes<V: SchedulingView + ?Sized>(
     claims: &PodClaims,
     node: &Node,
     view: &V,
-    attributes_classes: bool,
+    features: Features,
 ) -> Result<PodVolumes, FindVolumesError> {
-    PodSearch::new(claims, view, attributes_classes).on_node(node)
+    PodSearch::new(claims, view, features).on_node(node)
 }
 
 /// What each of these nodes offers the claims of a pod, in the order of the
@@ -98,6 +99,7 @@ pub fn find_pod_volumes<V: SchedulingView + ?Sized>(
 ///
 /// ```
 /// use pvbind::api::{Node, Pod, read_objects};
+/// use pvbind::matching::Features;
 /// use pvbind::scheduling::{PodClaims, find_pod_volumes_on_nodes};
 /// use pvbind::view::Snapshot;
 /// let snapshot: Snapshot = read_objects(r#"
@@ -114,7 +116,7 @@ pub fn find_pod_volumes<V: SchedulingView + ?Sized>(
 ///     r#"{"spec": {"volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}}"#)?;
 /// let claims = PodClaims::of(&pod, &snapshot)?;
 /// let nodes: Vec<&Node> = snapshot.nodes().map(|node| &**node).collect();
-/// let answers = find_pod_volumes_on_nodes(&claims, nodes.iter().copied(), &snapshot, true);
+/// let answers = find_pod_volumes_on_nodes(&claims, nodes.iter().copied(), &snapshot, Features::default());
 /// let fits: Vec<_> = nodes.iter().zip(&answers)
 ///     .filter(|(_, answer)| answer.as_ref().is_ok_and(|volumes| volumes.fits()))
 ///     .map(|(node, _)| node.name())
@@ -126,25 +128,26 @@ pub fn find_pod_volumes_on_nodes<'n, V: SchedulingView + ?Sized>(
     claims: &PodClaims,
     nodes: impl IntoIterator<Item = &'n Node>,
     view: &V,
-    attributes_classes: bool,
+    features: Features,
 ) -> Vec<Result<PodVolumes, FindVolumesError>> {
-    PodSearch::new(claims, view, attributes_classes).on_nodes(nodes)
+    PodSearch::new(claims, view, features).on_nodes(nodes)
 }
 
 /// The claims of a pod, prepared for searches on many nodes.
 ///
 /// ```
 /// use pvbind::api::Node;
+/// use pvbind::matching::Features;
 /// use pvbind::scheduling::{PodClaims, PodSearch};
 /// use pvbind::view::Snapshot;
 /// let (claims, snapshot) = (PodClaims::default(), Snapshot::new());
-/// let search = PodSearch::new(&claims, &snapshot, true);
+/// let search = PodSearch::new(&claims, &snapshot, Features::default());
 /// assert!(search.on_node(&Node::default()).unwrap().fits());
 /// assert_eq!(search.explain(&Node::default()), []);
 /// ```
 pub struct PodSearch<'a, V: ?Sized> {
     pub(super) view: &'a V,
-    pub(super) attributes_classes: bool,
+    pub(super) features: Features,
     pub(super) layers: VolumeLayers<'a>,
     pub(super) bound: Vec<BoundClaim<'a>>,
     /// The delayed claims of which nobody selected a node yet, by size, in pod
@@ -194,12 +197,11 @@ pub(super) struct ToProvision<'s, 'a> {
 pub(super) type Chosen<'s, 'a> = &'s [Option<&'a Arc<PersistentVolume>>];
 
 impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
-    /// Prepares the claims of a pod. `attributes_classes` says whether the feature
-    /// VolumeAttributesClass is on, as it is by default in Kubernetes 1.36.
-    pub fn new(claims: &'a PodClaims, view: &'a V, attributes_classes: bool) -> Self {
+    /// Prepares the claims of a pod, for a cluster with these feature gates.
+    pub fn new(claims: &'a PodClaims, view: &'a V, features: Features) -> Self {
         let mut search = PodSearch {
             view,
-            attributes_classes,
+            features,
             layers: view.volume_layers(),
             bound: Vec::new(),
             open: Vec::new(),
@@ -239,10 +241,11 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
     ///
     /// ```
     /// use pvbind::api::Node;
+    /// use pvbind::matching::Features;
     /// use pvbind::scheduling::{PodClaims, PodSearch};
     /// use pvbind::view::Snapshot;
     /// let (claims, snapshot) = (PodClaims::default(), Snapshot::new());
-    /// let search = PodSearch::new(&claims, &snapshot, true);
+    /// let search = PodSearch::new(&claims, &snapshot, Features::default());
     /// let nodes = [Node::default(), Node::default()];
     /// // In the order of the nodes, and the same as one by one.
     /// let answers = search.on_nodes(&nodes);
@@ -271,7 +274,7 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
     ///
     /// ```
     /// use pvbind::api::{PersistentVolumeClaim, read_objects};
-    /// use pvbind::matching::{FindOptions, MatchReport};
+    /// use pvbind::matching::{Features, FindOptions, MatchReport};
     /// use pvbind::scheduling::{PodClaims, PodSearch};
     /// use pvbind::view::Snapshot;
     /// let snapshot: Snapshot = read_objects(r#"
@@ -282,7 +285,7 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
     /// let claim: PersistentVolumeClaim =
     ///     serde_json::from_str(r#"{"spec": {"storageClassName": "local"}}"#)?;
     /// let claims = PodClaims::default();
-    /// let candidates = PodSearch::new(&claims, &snapshot, true).candidates(&claim);
+    /// let candidates = PodSearch::new(&claims, &snapshot, Features::default()).candidates(&claim);
     /// let volumes = candidates.iter().map(|volume| &***volume);
     /// let report = MatchReport::new(&claim, volumes, &FindOptions::default());
     /// assert_eq!(report.to_string(), "0 of 1 volume fit: 1 is not Available");
@@ -312,7 +315,7 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
     ) -> Result<(), FindError> {
         let mut reaches = HashMap::new();
         for (claim, class) in claims {
-            let search = self.layers.search(claim, self.attributes_classes)?;
+            let search = self.layers.search(claim, self.features)?;
             let known = reaches.len();
             let reach = *reaches.entry(search.reach_key()).or_insert(known);
             self.open.push(DelayedClaim {

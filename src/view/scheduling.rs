@@ -18,6 +18,7 @@ use crate::matching::VolumeLayers;
 /// ```
 /// use std::sync::{Arc, RwLock};
 /// use pvbind::api::{Node, PersistentVolumeClaim};
+/// use pvbind::matching::Features;
 /// use pvbind::scheduling::{PodClaims, find_pod_volumes};
 /// use pvbind::view::{SchedulingView, Snapshot};
 /// let cluster = RwLock::new(Snapshot::new());
@@ -27,7 +28,7 @@ use crate::matching::VolumeLayers;
 ///
 /// let view = cluster.read().unwrap();
 /// assert_eq!(view.volume_layers().all().len(), 0);
-/// let error = find_pod_volumes(&claims, &Node::default(), &*view, true).unwrap_err();
+/// let error = find_pod_volumes(&claims, &Node::default(), &*view, Features::default()).unwrap_err();
 /// assert_eq!(error.to_string(), r#"failed to find storage class "local""#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```

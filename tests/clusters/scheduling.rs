@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use pvbind::api::{Node, Pod, read_objects};
+use pvbind::matching::Features;
 use pvbind::scheduling::{PodSearch, UnfitReason, pre_filter};
 use pvbind::selector::{CompiledNodeSelector, Labels as _};
 use pvbind::view::Snapshot;
@@ -67,7 +68,7 @@ impl Recording {
     /// does not refuse.
     fn unfit_nodes(&self, pod: &Pod) -> BTreeMap<UnfitReason, usize> {
         let claims = pre_filter(pod, &self.snapshot).unwrap();
-        let search = PodSearch::new(&claims, &self.snapshot, true);
+        let search = PodSearch::new(&claims, &self.snapshot, Features::default());
         let mut counts = BTreeMap::new();
         let nodes = self.snapshot.nodes();
         for node in nodes.filter(|node| is_wanted(pod, node)) {
@@ -182,7 +183,7 @@ fn a_pod_fits_the_node_that_the_scheduler_chose() {
                 .snapshot
                 .find::<Node>("", pod.node_name())
                 .unwrap();
-            let search = PodSearch::new(&claims, &recording.snapshot, true);
+            let search = PodSearch::new(&claims, &recording.snapshot, Features::default());
             assert_eq!(
                 search.explain(node),
                 [],

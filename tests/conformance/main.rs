@@ -32,6 +32,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use flate2::read::GzDecoder;
+use pvbind::matching::Features;
 use serde_json::Value;
 
 #[path = "../support/exact.rs"]
@@ -238,4 +239,9 @@ pub(crate) fn same<T: PartialEq + std::fmt::Debug>(
         return Ok(());
     }
     Err(format!("{what}: ours {ours:?}, want {want:?}"))
+}
+
+/// The feature gates of a case, which tells whether VolumeAttributesClass is on.
+fn with_vac(is_on: bool) -> Features {
+    Features::default().with_volume_attributes_class(is_on)
 }

@@ -8,14 +8,14 @@ use std::sync::Arc;
 use pvbind::api::{Node, PersistentVolume, PersistentVolumeClaim};
 use pvbind::binding::bind_volume_to_claim;
 use pvbind::matching::{
-    FindError, FindOptions, MatchReport, SearchOptions, VolumeIndex, find_best_match_for_claim,
-    find_matching_volume, volume_satisfies_claim,
+    Features, FindError, FindOptions, MatchReport, SearchOptions, VolumeIndex,
+    find_best_match_for_claim, find_matching_volume, volume_satisfies_claim,
 };
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::CaseOutcome;
 use crate::normal::normal;
+use crate::{CaseOutcome, with_vac};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -25,8 +25,7 @@ struct FindCase {
     node: Option<Node>,
     excluded: Vec<String>,
     delay_binding: bool,
-    #[serde(rename = "vacEnabled")]
-    attributes_classes: bool,
+    vac_enabled: bool,
     #[serde(default)]
     want: Option<String>,
     #[serde(default)]
@@ -40,7 +39,7 @@ pub(crate) fn find(case: &Value) -> Result<CaseOutcome, String> {
         node_labels: case.node.as_ref().map(|node| node.metadata.labels()),
         excluded: &excluded,
         delay_binding: case.delay_binding,
-        attributes_classes: case.attributes_classes,
+        features: with_vac(case.vac_enabled),
     };
     let found = find_matching_volume(&case.claim, &case.volumes, &options);
     match (&found, &case.error) {
@@ -58,8 +57,7 @@ pub(crate) fn find(case: &Value) -> Result<CaseOutcome, String> {
     let slice = find_matching_volume(&case.claim, by_name.iter().copied(), &options);
     if let Some(labels) = options.node_labels {
         let index = index(&case.volumes);
-        let found =
-            index.best_match_on_node(&case.claim, labels, &excluded, case.attributes_classes);
+        let found = index.best_match_on_node(&case.claim, labels, &excluded, options.features);
         same("index", &found.map(|found| found.map(Arc::as_ref)), &slice)?;
         let report = MatchReport::new(&case.claim, &case.volumes, &options);
         same("report", &report.chosen(), &slice.unwrap_or_default())?;
@@ -137,7 +135,7 @@ struct BindCase {
 
 pub(crate) fn satisfies(case: &Value) -> Result<CaseOutcome, String> {
     let case = SatisfiesCase::deserialize(case).map_err(|error| error.to_string())?;
-    let answer = volume_satisfies_claim(&case.volume, &case.claim, true);
+    let answer = volume_satisfies_claim(&case.volume, &case.claim, Features::default());
     same(
         "text",
         &answer.err().map(|mismatch| mismatch.to_string()),

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::normal::normal;
-use crate::{CaseOutcome, same};
+use crate::{CaseOutcome, same, with_vac};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -32,8 +32,7 @@ struct Case {
     nodes: Vec<Node>,
     csi_drivers: Vec<CsiDriver>,
     capacities: Vec<CsiStorageCapacity>,
-    #[serde(rename = "vacEnabled")]
-    attributes_classes: bool,
+    vac_enabled: bool,
     want: Want,
 }
 
@@ -179,15 +178,15 @@ fn split_agrees(claims: &PodClaims, snapshot: &Snapshot, want: &Want) -> Result<
 
 fn nodes_agree(case: &Case, claims: &PodClaims, snapshot: &Snapshot) -> Result<(), String> {
     same("nodes", &case.nodes.len(), &case.want.nodes.len())?;
-    let vac = case.attributes_classes;
-    let many = find_pod_volumes_on_nodes(claims, &case.nodes, snapshot, vac);
+    let features = with_vac(case.vac_enabled);
+    let many = find_pod_volumes_on_nodes(claims, &case.nodes, snapshot, features);
     same("answers of many", &many.len(), &case.nodes.len())?;
     for (node, many) in case.nodes.iter().zip(&many) {
         let name = node.name();
         let want = (case.want.nodes.get(name)).ok_or(format!("no answer for {name}"))?;
-        let plain = find_pod_volumes_plain(claims, node, snapshot, vac);
+        let plain = find_pod_volumes_plain(claims, node, snapshot, features);
         node_agrees(&plain, want).map_err(|error| format!("{name}: {error}"))?;
-        let one = find_pod_volumes(claims, node, snapshot, vac);
+        let one = find_pod_volumes(claims, node, snapshot, features);
         same(&format!("{name}: one-node form"), &one, &plain)?;
         same(&format!("{name}: many-node form"), many, &plain)?;
     }
@@ -249,7 +248,7 @@ fn same_error(error: &FindVolumesError, want: &str) -> Result<(), String> {
 /// The first node that fits, and the objects as they are assumed and written.
 fn assume_agrees(case: &Case, claims: &PodClaims, snapshot: &Snapshot) -> Result<(), String> {
     let fits = |node: &&Node| {
-        find_pod_volumes(claims, node, snapshot, case.attributes_classes)
+        find_pod_volumes(claims, node, snapshot, with_vac(case.vac_enabled))
             .is_ok_and(|volumes| volumes.fits())
     };
     let node = if claims.immediate.is_empty() {
@@ -267,7 +266,7 @@ fn assume_agrees(case: &Case, claims: &PodClaims, snapshot: &Snapshot) -> Result
         return Ok(());
     };
     same("allFullyBound", &claims.all_bound(), &want.all_fully_bound)?;
-    let found = find_pod_volumes(claims, node, snapshot, case.attributes_classes).unwrap();
+    let found = find_pod_volumes(claims, node, snapshot, with_vac(case.vac_enabled)).unwrap();
     let mut assumptions = Assumptions::new();
     let (assumption, plan) = assumptions.assume(&case.pod, claims, node.name(), &found);
     let (mut volumes, mut written_claims) = (Vec::new(), Vec::new());

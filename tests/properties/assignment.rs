@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use proptest::sample::select;
 use pvbind::api::{Node, Object, PersistentVolume, PersistentVolumeClaim};
-use pvbind::matching::{FindOptions, find_matching_volume};
+use pvbind::matching::{Features, FindOptions, find_matching_volume};
 use pvbind::scheduling::{
     PodClaims, PodSearch, PodVolumes, PoolRoom, StaticBinding, assign_pod_volumes,
     find_pod_volumes, find_pod_volumes_on_nodes, find_pod_volumes_plain, wasted_bytes,
@@ -249,7 +249,7 @@ impl<'a> BruteForce<'a> {
             node_labels: Some(self.node.metadata.labels()),
             excluded: &[],
             delay_binding: true,
-            attributes_classes: true,
+            features: Features::default(),
         };
         let of_class = || {
             let volumes = self.volumes.iter().copied();
@@ -293,7 +293,7 @@ proptest! {
         let claims = world.claims(&snapshot);
         for node in &world.nodes {
             for (room, is_shared) in [(PoolRoom::Shared, true), (PoolRoom::PerClaim, false)] {
-                let volumes = assign_pod_volumes(&claims, node, &snapshot, true, room).unwrap();
+                let volumes = assign_pod_volumes(&claims, node, &snapshot, Features::default(), room).unwrap();
                 check_bindings(&volumes.static_bindings);
                 let best = BruteForce::run(&snapshot, &claims, node, is_shared);
                 prop_assert_eq!(volumes.fits().then(|| cost(&volumes)), best, "{:?}", room);
@@ -306,10 +306,10 @@ proptest! {
         let snapshot = world.snapshot();
         let claims = world.claims(&snapshot);
         for node in &world.nodes {
-            let faithful = find_pod_volumes(&claims, node, &snapshot, true).unwrap();
+            let faithful = find_pod_volumes(&claims, node, &snapshot, Features::default()).unwrap();
             check_bindings(&faithful.static_bindings);
             let better =
-                assign_pod_volumes(&claims, node, &snapshot, true, PoolRoom::PerClaim).unwrap();
+                assign_pod_volumes(&claims, node, &snapshot, Features::default(), PoolRoom::PerClaim).unwrap();
             if faithful.fits() {
                 prop_assert!(better.fits());
                 prop_assert!(cost(&better) <= cost(&faithful));
@@ -321,13 +321,13 @@ proptest! {
     fn one_node_many_nodes_and_the_plain_form_agree(world in world()) {
         let snapshot = world.snapshot();
         let claims = world.claims(&snapshot);
-        let many = find_pod_volumes_on_nodes(&claims, &world.nodes, &snapshot, true);
+        let many = find_pod_volumes_on_nodes(&claims, &world.nodes, &snapshot, Features::default());
         prop_assert_eq!(many.len(), world.nodes.len());
-        let search = PodSearch::new(&claims, &snapshot, true);
+        let search = PodSearch::new(&claims, &snapshot, Features::default());
         for (node, answer) in world.nodes.iter().zip(many) {
-            let plain = find_pod_volumes_plain(&claims, node, &snapshot, true);
+            let plain = find_pod_volumes_plain(&claims, node, &snapshot, Features::default());
             prop_assert_eq!(&answer, &plain);
-            prop_assert_eq!(&answer, &find_pod_volumes(&claims, node, &snapshot, true));
+            prop_assert_eq!(&answer, &find_pod_volumes(&claims, node, &snapshot, Features::default()));
             let reasons: Vec<_> = answer.unwrap().reasons().collect();
             let obstacles = search.explain(node);
             prop_assert_eq!(reasons.is_empty(), obstacles.is_empty());
@@ -338,18 +338,18 @@ proptest! {
     fn no_volume_is_given_to_two_claims_of_a_pod(world in crowded_world()) {
         let snapshot = world.snapshot();
         let claims = world.claims(&snapshot);
-        let many = find_pod_volumes_on_nodes(&claims, &world.nodes, &snapshot, true);
+        let many = find_pod_volumes_on_nodes(&claims, &world.nodes, &snapshot, Features::default());
         for (node, faithful) in world.nodes.iter().zip(many) {
             let faithful = faithful.unwrap();
             let better =
-                assign_pod_volumes(&claims, node, &snapshot, true, PoolRoom::Shared).unwrap();
+                assign_pod_volumes(&claims, node, &snapshot, Features::default(), PoolRoom::Shared).unwrap();
             for found in [&faithful, &better] {
                 let volumes = found.static_bindings.iter().map(|binding| binding.volume.name());
                 let different: BTreeSet<_> = volumes.collect();
                 prop_assert_eq!(different.len(), found.static_bindings.len());
             }
             // Nor does a claim look where another one with other wishes did.
-            let plain = find_pod_volumes_plain(&claims, node, &snapshot, true);
+            let plain = find_pod_volumes_plain(&claims, node, &snapshot, Features::default());
             prop_assert_eq!(faithful, plain.unwrap());
         }
     }
@@ -369,7 +369,7 @@ proptest! {
         let with_extra = larger.snapshot();
         for node in &world.nodes {
             let fits = |snapshot: &Snapshot| {
-                assign_pod_volumes(&claims, node, snapshot, true, PoolRoom::Shared).unwrap().fits()
+                assign_pod_volumes(&claims, node, snapshot, Features::default(), PoolRoom::Shared).unwrap().fits()
             };
             prop_assert!(!fits(&snapshot) || fits(&with_extra));
         }

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use pvbind::api::{ClaimKey, Node, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass};
 use pvbind::binding::bind_volume_to_claim;
+use pvbind::matching::Features;
 use pvbind::scheduling::{
     Assumption, Assumptions, PodClaims, PodVolumes, find_pod_volumes, find_pod_volumes_plain,
 };
@@ -301,7 +302,7 @@ impl Run {
                 delayed: claims.map(|claim| claim.into_arc()).collect(),
                 ..PodClaims::default()
             };
-            let found = find_pod_volumes(&claims, &node, &view, true).unwrap();
+            let found = find_pod_volumes(&claims, &node, &view, Features::default()).unwrap();
             (claims, found)
         };
         if !found.fits() || claims.is_empty() {
@@ -369,8 +370,8 @@ impl Run {
         };
         for node in [node("a"), node("b")] {
             prop_assert_eq!(
-                find_pod_volumes(&claims, &node, &view, true),
-                find_pod_volumes_plain(&claims, &node, &shown, true)
+                find_pod_volumes(&claims, &node, &view, Features::default()),
+                find_pod_volumes_plain(&claims, &node, &shown, Features::default())
             );
         }
         let is_empty = self.model.volumes.values().all(Vec::is_empty)

@@ -10,8 +10,10 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use pvbind::api::ClaimPhase;
 use pvbind::controller::{DeleteError, InTreePlugin, sync_claim, sync_volume};
+use pvbind::matching::Features;
 use serde_json::{Value, json};
 
+use crate::generators::features;
 use crate::world::{Answers, Faults, World};
 
 /// Volumes and claims of each cluster: at most so many.
@@ -40,7 +42,7 @@ struct Seed {
     classes: Vec<Value>,
     pods: Vec<Value>,
     dynamic_provisioning: bool,
-    attributes_classes: bool,
+    features: Features,
     answers: Answers,
 }
 
@@ -70,7 +72,7 @@ impl Seed {
         world.answers = self.answers.clone();
         let config = &mut world.config;
         config.dynamic_provisioning = self.dynamic_provisioning;
-        config.attributes_classes = self.attributes_classes;
+        config.features = self.features;
         config.plugins = vec![
             InTreePlugin {
                 can_provision: true,
@@ -283,16 +285,9 @@ fn cluster(competes: bool) -> impl Strategy<Value = Seed> {
         false => (0..MOST).map(|i| format!("own-{i}")).collect(),
     };
     let classes: Vec<_> = names.into_iter().map(class).collect();
-    let switches = (yes(0.9), yes(0.7));
+    let switches = (yes(0.9), features());
     (volumes, claims, classes, yes(0.5), switches, answers()).prop_map(
-        |(
-            volumes,
-            claims,
-            classes,
-            has_pod,
-            (dynamic_provisioning, attributes_classes),
-            answers,
-        )| {
+        |(volumes, claims, classes, has_pod, (dynamic_provisioning, features), answers)| {
             let pod = json!({"metadata": {"namespace": "ns", "name": "pod"}, "spec": {"volumes": [
                 {"name": "a", "persistentVolumeClaim": {"claimName": "c0"}}]}});
             Seed {
@@ -301,7 +296,7 @@ fn cluster(competes: bool) -> impl Strategy<Value = Seed> {
                 classes,
                 pods: Vec::from_iter(has_pod.then_some(pod)),
                 dynamic_provisioning,
-                attributes_classes,
+                features,
                 answers,
             }
         },

@@ -9,7 +9,7 @@ use pvbind::controller::{Config, InTreePlugin};
 use pvbind::diagnosis::{
     ClaimFacts, Code, Diagnosis, Facts, Known, Survey, TextStyle, VolumeFacts,
 };
-use pvbind::matching::{FindOptions, MatchReport, volume_satisfies_claim};
+use pvbind::matching::{Features, FindOptions, MatchReport, volume_satisfies_claim};
 use pvbind::scheduling::{PodClaims, find_pod_volumes};
 use pvbind::view::{ClusterView, Snapshot};
 use serde_json::{Value, json};
@@ -266,7 +266,7 @@ proptest! {
                 && claim.volume_name().is_empty();
             for node in snapshot.nodes().filter(|_| is_waiting) {
                 let claims = PodClaims { delayed: vec![Arc::clone(claim)], ..PodClaims::default() };
-                let Ok(found) = find_pod_volumes(&claims, node, &snapshot, true) else { continue };
+                let Ok(found) = find_pod_volumes(&claims, node, &snapshot, Features::default()) else { continue };
                 for binding in found.static_bindings {
                     prop_assert!(!refused.contains(binding.volume.name()), "{:?}", diagnosis);
                 }
@@ -287,7 +287,7 @@ proptest! {
             let fits = |key: &pvbind::api::ClaimKey| {
                 let claim = snapshot.claim(&key.namespace, &key.name).unwrap();
                 if !claim.volume_name().is_empty() {
-                    return volume_satisfies_claim(volume, &claim, true).is_ok();
+                    return volume_satisfies_claim(volume, &claim, Features::default()).is_ok();
                 }
                 let report = MatchReport::new(&claim, [&**volume], &FindOptions::default());
                 report.chosen().is_some()

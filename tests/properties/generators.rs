@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+use pvbind::matching::Features;
 use serde_json::{Value, json};
 
 const SIZES: [&str; 12] = [
@@ -217,4 +218,11 @@ fn option_rarely<T: Strategy>(strategy: T) -> impl Strategy<Value = Option<T::Va
 
 fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).unwrap()
+}
+
+/// The feature gates of a cluster, mostly those of Kubernetes 1.36.
+pub(crate) fn features() -> impl Strategy<Value = Features> {
+    let volume_attributes_class = prop::bool::weighted(0.8);
+    volume_attributes_class
+        .prop_map(|is_on| Features::default().with_volume_attributes_class(is_on))
 }

@@ -7,11 +7,11 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use pvbind::api::{PersistentVolume, PersistentVolumeClaim, VolumePhase};
 use pvbind::matching::{
-    AccessModeSet, Bucket, FindOptions, MatchReport, SearchOptions, VolumeIndex,
+    AccessModeSet, Bucket, Features, FindOptions, MatchReport, SearchOptions, VolumeIndex,
     find_best_match_for_claim, find_matching_volume,
 };
 
-use crate::generators::{claim, node_labels, open_volume, volume, volume_among};
+use crate::generators::{claim, features, node_labels, open_volume, volume, volume_among};
 
 /// A few volumes or a few hundred; of equal names the last counts.
 fn volumes() -> impl Strategy<Value = BTreeMap<String, Arc<PersistentVolume>>> {
@@ -43,7 +43,7 @@ struct Query {
     labels: BTreeMap<String, String>,
     excluded: Vec<u8>,
     delay_binding: bool,
-    attributes_classes: bool,
+    features: Features,
 }
 
 impl Query {
@@ -58,23 +58,16 @@ impl Query {
 
 fn query() -> impl Strategy<Value = Query> {
     let excluded = prop::collection::vec(0..20_u8, 0..3);
-    let attributes_classes = prop::bool::weighted(0.8);
-    (
-        claim(),
-        node_labels(),
-        excluded,
-        any::<bool>(),
-        attributes_classes,
+    let features = features();
+    (claim(), node_labels(), excluded, any::<bool>(), features).prop_map(
+        |(claim, labels, excluded, delay_binding, features)| Query {
+            claim,
+            labels,
+            excluded,
+            delay_binding,
+            features,
+        },
     )
-        .prop_map(
-            |(claim, labels, excluded, delay_binding, attributes_classes)| Query {
-                claim,
-                labels,
-                excluded,
-                delay_binding,
-                attributes_classes,
-            },
-        )
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
@@ -95,12 +88,12 @@ fn ask_both(
         claim,
         labels,
         delay_binding,
-        attributes_classes,
+        features,
         ..
     } = query;
     let search = SearchOptions {
         delay_binding: *delay_binding,
-        attributes_classes: *attributes_classes,
+        features: *features,
     };
     let slice = find_best_match_for_claim(claim, by_name(volumes), search);
     let found = index.best_match(claim, search);
@@ -121,7 +114,7 @@ fn ask_both(
         ..options
     };
     let slice = find_matching_volume(claim, by_name(volumes), &options);
-    let found = index.best_match_on_node(claim, labels, &excluded, *attributes_classes);
+    let found = index.best_match_on_node(claim, labels, &excluded, *features);
     prop_assert_eq!(found.map(|found| found.map(Arc::as_ref)), slice.clone());
     let report = MatchReport::new(claim, by_name(volumes), &options);
     check_report(&report, slice.unwrap_or_default(), volumes.len())?;
@@ -130,7 +123,7 @@ fn ask_both(
     let of_class = by_name(volumes).filter(|volume| volume.class_name() == claim.class_name());
     let slice = find_matching_volume(claim, of_class, &options).unwrap_or_default();
     let search = index
-        .search(claim, *attributes_classes)
+        .search(claim, *features)
         .map(|search| search.within_class());
     let found = search
         .ok()

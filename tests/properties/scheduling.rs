@@ -8,7 +8,7 @@ use proptest::sample::select;
 use pvbind::api::{
     CsiDriver, CsiStorageCapacity, Node, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass,
 };
-use pvbind::matching::{FindOptions, find_matching_volume};
+use pvbind::matching::{Features, FindOptions, find_matching_volume};
 use pvbind::scheduling::{
     Assumptions, FindVolumesError, Obstacle, PodClaims, PodSearch, PodVolumes, UnfitReasons,
     find_pod_volumes, find_pod_volumes_on_nodes, find_pod_volumes_plain,
@@ -16,7 +16,7 @@ use pvbind::scheduling::{
 use pvbind::view::{ClusterView, SchedulingView, Snapshot};
 use serde_json::{Value, json};
 
-use crate::generators::{claim, node_labels, open_volume, volume_among};
+use crate::generators::{claim, features, node_labels, open_volume, volume_among};
 
 /// A cluster, and the claims of a pod.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ struct World {
     snapshot: Snapshot,
     nodes: Vec<Node>,
     claims: PodClaims,
-    attributes_classes: bool,
+    features: Features,
 }
 
 fn read<T: serde::de::DeserializeOwned>(value: Value) -> Arc<T> {
@@ -87,7 +87,7 @@ fn world() -> impl Strategy<Value = World> {
     let nodes = prop::collection::vec(node_labels(), 1..6);
     let claims = prop::collection::vec(standing_claim(), 0..4);
     let pools = prop::collection::vec(pool(), 0..6);
-    let attributes_classes = prop::bool::weighted(0.8);
+    let features = features();
     (
         volumes,
         nodes,
@@ -95,33 +95,31 @@ fn world() -> impl Strategy<Value = World> {
         pools,
         class("fast"),
         class("slow"),
-        attributes_classes,
+        features,
     )
-        .prop_map(
-            |(volumes, nodes, standing, pools, fast, slow, attributes_classes)| {
-                let mut snapshot = Snapshot::new();
-                for volume in volumes {
-                    snapshot.apply(Arc::new(volume));
-                }
-                snapshot.apply(fast);
-                snapshot.apply(slow);
-                snapshot.apply(read::<CsiDriver>(
-                    json!({"metadata": {"name": "csi.b"}, "spec": {"storageCapacity": true}}),
-                ));
-                for (place, mut pool) in pools.into_iter().enumerate() {
-                    pool["metadata"] = json!({"namespace": "x", "name": format!("pool-{place}")});
-                    snapshot.apply(read::<CsiStorageCapacity>(pool));
-                }
-                let nodes = nodes.into_iter().enumerate();
-                let nodes = nodes.map(|(place, labels)| node(place, &labels)).collect();
-                World {
-                    snapshot,
-                    nodes,
-                    claims: split(standing),
-                    attributes_classes,
-                }
-            },
-        )
+        .prop_map(|(volumes, nodes, standing, pools, fast, slow, features)| {
+            let mut snapshot = Snapshot::new();
+            for volume in volumes {
+                snapshot.apply(Arc::new(volume));
+            }
+            snapshot.apply(fast);
+            snapshot.apply(slow);
+            snapshot.apply(read::<CsiDriver>(
+                json!({"metadata": {"name": "csi.b"}, "spec": {"storageCapacity": true}}),
+            ));
+            for (place, mut pool) in pools.into_iter().enumerate() {
+                pool["metadata"] = json!({"namespace": "x", "name": format!("pool-{place}")});
+                snapshot.apply(read::<CsiStorageCapacity>(pool));
+            }
+            let nodes = nodes.into_iter().enumerate();
+            let nodes = nodes.map(|(place, labels)| node(place, &labels)).collect();
+            World {
+                snapshot,
+                nodes,
+                claims: split(standing),
+                features,
+            }
+        })
 }
 
 fn node(place: usize, labels: &BTreeMap<String, String>) -> Node {
@@ -151,12 +149,11 @@ fn split(standing: Vec<(PersistentVolumeClaim, u8, u8)>) -> PodClaims {
 }
 
 fn check_forms<V: SchedulingView>(world: &World, view: &V) -> Result<(), TestCaseError> {
-    let many =
-        find_pod_volumes_on_nodes(&world.claims, &world.nodes, view, world.attributes_classes);
+    let many = find_pod_volumes_on_nodes(&world.claims, &world.nodes, view, world.features);
     prop_assert_eq!(many.len(), world.nodes.len());
     for (node, many) in world.nodes.iter().zip(many) {
-        let plain = find_pod_volumes_plain(&world.claims, node, view, world.attributes_classes);
-        let one = find_pod_volumes(&world.claims, node, view, world.attributes_classes);
+        let plain = find_pod_volumes_plain(&world.claims, node, view, world.features);
+        let one = find_pod_volumes(&world.claims, node, view, world.features);
         prop_assert_eq!(&one, &plain);
         prop_assert_eq!(&many, &plain);
     }
@@ -176,11 +173,11 @@ fn said_by<V: SchedulingView>(world: &World, view: &V) -> Said {
         let held = view.claim(claim.metadata.namespace(), claim.metadata.name());
         held.map(|held| held.into_arc())
     };
-    let vac = world.attributes_classes;
+    let features = world.features;
     Said {
         volumes: view.volume_layers().all().into_iter().cloned().collect(),
         claims: world.claims.delayed.iter().map(claim).collect(),
-        answers: find_pod_volumes_on_nodes(&world.claims, &world.nodes, view, vac),
+        answers: find_pod_volumes_on_nodes(&world.claims, &world.nodes, view, features),
     }
 }
 
@@ -218,7 +215,7 @@ proptest! {
         let first: Vec<_> = first.iter().map(|which| format!("pv-{which:02}")).collect();
         for (claim, node) in world.claims.delayed.iter().zip(world.nodes.iter().cycle()) {
             let labels = node.metadata.labels();
-            let Ok(search) = layers.search(claim, world.attributes_classes) else { continue };
+            let Ok(search) = layers.search(claim, world.features) else { continue };
             let prepared = layers.node(labels);
             let mut excluded: Vec<&str> = first.iter().map(String::as_str).collect();
             // Whatever is found is excluded the next time, until nothing is left.
@@ -226,7 +223,7 @@ proptest! {
                 let found = search.on_node(&prepared, &excluded);
                 let indexed = view.volumes();
                 let in_index = indexed
-                    .search(claim, world.attributes_classes)
+                    .search(claim, world.features)
                     .unwrap()
                     .within_class()
                     .on_node(&indexed.node(labels), &excluded);
@@ -234,7 +231,7 @@ proptest! {
                     node_labels: Some(labels),
                     excluded: &excluded,
                     delay_binding: true,
-                    attributes_classes: world.attributes_classes,
+                    features: world.features,
                 };
                 let candidates = layers.of_class(claim.class_name());
                 let candidates = candidates.into_iter().map(|volume| &**volume);
@@ -258,7 +255,7 @@ proptest! {
 
     #[test]
     fn what_stands_in_the_way_explains_the_reasons(world in world()) {
-        let search = PodSearch::new(&world.claims, &world.snapshot, world.attributes_classes);
+        let search = PodSearch::new(&world.claims, &world.snapshot, world.features);
         for node in &world.nodes {
             let obstacles = search.explain(node);
             match search.on_node(node) {
@@ -285,7 +282,7 @@ proptest! {
         for claims in [&world.claims, &other] {
             let found = {
                 let view = assumptions.over(&world.snapshot);
-                let find = |node| find_pod_volumes(claims, node, &view, world.attributes_classes).ok();
+                let find = |node| find_pod_volumes(claims, node, &view, world.features).ok();
                 let found = world.nodes.iter().find_map(|node| Some((node, find(node)?)));
                 found.map(|(node, found)| (node.name().to_owned(), found))
             };
@@ -329,16 +326,16 @@ proptest! {
         labels in node_labels(),
         added in open_volume(),
     ) {
-        let World { mut snapshot, mut nodes, claims, attributes_classes } = world;
-        let before = find_pod_volumes_on_nodes(&claims, &nodes, &snapshot, attributes_classes);
+        let World { mut snapshot, mut nodes, claims, features } = world;
+        let before = find_pod_volumes_on_nodes(&claims, &nodes, &snapshot, features);
         nodes.insert(0, node(9, &labels));
-        let after = find_pod_volumes_on_nodes(&claims, &nodes, &snapshot, attributes_classes);
+        let after = find_pod_volumes_on_nodes(&claims, &nodes, &snapshot, features);
         prop_assert_eq!(&before[..], &after[1..]);
 
         let mut added: PersistentVolume = added;
         added.metadata.name = Some("pv-added".to_owned());
         snapshot.apply(Arc::new(added));
-        let after = find_pod_volumes_on_nodes(&claims, &nodes, &snapshot, attributes_classes);
+        let after = find_pod_volumes_on_nodes(&claims, &nodes, &snapshot, features);
         for (before, after) in before.iter().zip(&after[1..]) {
             if before.as_ref().is_ok_and(|found| found.fits()) {
                 prop_assert!(after.as_ref().is_ok_and(|found| found.fits()), "{:?}", after);

@@ -16,6 +16,7 @@ use pvbind::api::{
     ClaimKey, Node, PersistentVolume, PersistentVolumeClaim, PersistentVolumeReclaimPolicy,
     VolumePhase,
 };
+use pvbind::matching::Features;
 use pvbind::plan::carry_out;
 use pvbind::provisioner::{
     Backoff, CallState, Config, CreateAnswer, DeleteAnswer, Driver, Ledger, check_ours, csi,
@@ -274,7 +275,7 @@ pub(crate) fn schedule(world: &mut World) {
             continue;
         };
         let nodes: Vec<Node> = world.nodes.iter().map(|node| (**node).clone()).collect();
-        let answers = find_pod_volumes_on_nodes(&claims, &nodes, view, true);
+        let answers = find_pod_volumes_on_nodes(&claims, &nodes, view, Features::default());
         let found = nodes
             .iter()
             .zip(answers)

@@ -247,7 +247,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     fn best_match(&self) -> Option<Held<'_, PersistentVolume>> {
         let options = SearchOptions {
             delay_binding: self.survey.is_delayed(self.claim.class_name()),
-            attributes_classes: self.survey.config.attributes_classes,
+            features: self.survey.config.features,
         };
         let found = self.survey.view.best_match(self.claim, options);
         found.unwrap_or_default()

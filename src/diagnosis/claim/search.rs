@@ -16,7 +16,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     /// consumer, since that says nothing of what would fit then.
     pub(super) fn options(&self) -> FindOptions<'static> {
         FindOptions {
-            attributes_classes: self.survey.config.attributes_classes,
+            features: self.survey.config.features,
             ..FindOptions::default()
         }
     }

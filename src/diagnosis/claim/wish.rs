@@ -121,13 +121,13 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
 
     /// The rule of the controller's text first, then every other that refuses.
     fn mismatches(&self, volume: &PersistentVolume) -> Vec<Rule> {
-        let (claim, vac) = (self.claim, self.survey.config.attributes_classes);
-        let first = volume_satisfies_claim(volume, claim, vac).err();
+        let (claim, features) = (self.claim, self.survey.config.features);
+        let first = volume_satisfies_claim(volume, claim, features).err();
         let is_small = first.is_some_and(|first| matches!(first.refusal, Refusal::TooSmall { .. }));
         let others = [
             check_not_being_deleted(volume),
             check_class(volume, claim),
-            check_attributes_class(volume, claim, vac),
+            check_attributes_class(volume, claim, features),
             check_volume_mode(volume, claim),
             check_access_modes(volume, claim),
         ];

@@ -50,7 +50,7 @@ fn fits_but<V: DiagnosticView + ?Sized>(
     node: &Node,
 ) -> Option<String> {
     let options = FindOptions {
-        attributes_classes: survey.config.attributes_classes,
+        features: survey.config.features,
         ..FindOptions::default()
     };
     let fitting = |claim: &PersistentVolumeClaim| -> Vec<String> {

@@ -43,7 +43,7 @@ pub(super) fn searched<V: DiagnosticView + ?Sized>(
     let (elsewhere, wanted): (Vec<_>, Vec<_>) = wanted
         .into_iter()
         .partition(|node| zones.conflict(node).is_some());
-    let search = PodSearch::new(claims, survey.view, survey.config.attributes_classes);
+    let search = PodSearch::new(claims, survey.view, survey.config.features);
     let mut reasons: BTreeMap<UnfitReason, usize> = BTreeMap::new();
     let mut kept_free = 0_usize;
     let (mut fitting, mut unfit) = (Vec::new(), Vec::new());

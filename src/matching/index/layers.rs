@@ -9,7 +9,7 @@ use super::group::Reached;
 use super::query::{ClaimSearch, NodeLabels};
 use super::slot::Slot;
 use crate::api::{PersistentVolume, PersistentVolumeClaim};
-use crate::matching::FindError;
+use crate::matching::{Features, FindError};
 
 /// An index of volumes, with layers in front of it: a volume of a layer hides
 /// the volumes of its name behind it.
@@ -70,13 +70,13 @@ impl<'a> VolumeLayers<'a> {
     pub fn search<'c>(
         &self,
         claim: &'c PersistentVolumeClaim,
-        attributes_classes: bool,
+        features: Features,
     ) -> Result<LayeredSearch<'a, 'c>, FindError> {
         let fronts = self.fronts.iter();
         Ok(LayeredSearch {
-            base: self.base.search(claim, attributes_classes)?.within_class(),
+            base: self.base.search(claim, features)?.within_class(),
             fronts: fronts
-                .map(|front| Ok(front.search(claim, attributes_classes)?.within_class()))
+                .map(|front| Ok(front.search(claim, features)?.within_class()))
                 .collect::<Result<_, FindError>>()?,
             layers: self.clone(),
         })
@@ -178,7 +178,7 @@ impl<'a> VolumeLayers<'a> {
 /// use std::sync::Arc;
 /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
 /// use pvbind::binding::bind_volume_to_claim;
-/// use pvbind::matching::{VolumeIndex, VolumeLayers};
+/// use pvbind::matching::{Features, VolumeIndex, VolumeLayers};
 /// let open: Arc<PersistentVolume> = serde_json::from_str(
 ///     r#"{"metadata": {"name": "pv-1"}, "status": {"phase": "Available"}}"#).map(Arc::new)?;
 /// let first: PersistentVolumeClaim = serde_json::from_str(r#"{"metadata": {"name": "first"}}"#)?;
@@ -190,7 +190,7 @@ impl<'a> VolumeLayers<'a> {
 ///
 /// let labels = BTreeMap::new();
 /// let finds = |layers: &VolumeLayers<'_>| -> Result<bool, pvbind::matching::FindError> {
-///     Ok(layers.search(&second, true)?.on_node(&layers.node(&labels), &[]).is_some())
+///     Ok(layers.search(&second, Features::default())?.on_node(&layers.node(&labels), &[]).is_some())
 /// };
 /// assert!(finds(&VolumeLayers::new(&index))?);
 /// assert!(!finds(&VolumeLayers::new(&index).behind(&front))?);

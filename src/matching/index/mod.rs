@@ -20,6 +20,7 @@ use self::names::VolumesByName;
 use self::query::Reserved;
 use super::{AccessModeSet, FindError, SearchOptions};
 use crate::api::{PersistentVolume, PersistentVolumeClaim, VolumePhase};
+use crate::matching::Features;
 use std::collections::BTreeMap;
 
 /// The volumes of a cluster, arranged so that the volume for a claim is found
@@ -239,7 +240,7 @@ impl VolumeIndex {
     /// use std::collections::BTreeMap;
     /// use std::sync::Arc;
     /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
-    /// use pvbind::matching::VolumeIndex;
+    /// use pvbind::matching::{Features, VolumeIndex};
     /// let on_host = |name: &str, host: &str| -> Arc<PersistentVolume> {
     ///     serde_json::from_value(serde_json::json!({
     ///         "metadata": {"name": name}, "status": {"phase": "Available"},
@@ -251,9 +252,9 @@ impl VolumeIndex {
     /// let index: VolumeIndex = [on_host("a-1", "a"), on_host("b-1", "b")].into_iter().collect();
     /// let labels = BTreeMap::from([("kubernetes.io/hostname".to_owned(), "b".to_owned())]);
     /// let claim = PersistentVolumeClaim::default();
-    /// let found = index.best_match_on_node(&claim, &labels, &[], true)?;
+    /// let found = index.best_match_on_node(&claim, &labels, &[], Features::default())?;
     /// assert_eq!(found.unwrap().name(), "b-1");
-    /// assert_eq!(index.best_match_on_node(&claim, &labels, &["b-1"], true)?, None);
+    /// assert_eq!(index.best_match_on_node(&claim, &labels, &["b-1"], Features::default())?, None);
     /// # Ok::<(), pvbind::matching::FindError>(())
     /// ```
     pub fn best_match_on_node(
@@ -261,9 +262,9 @@ impl VolumeIndex {
         claim: &PersistentVolumeClaim,
         node_labels: &BTreeMap<String, String>,
         excluded: &[&str],
-        attributes_classes: bool,
+        features: Features,
     ) -> Result<Option<&Arc<PersistentVolume>>, FindError> {
-        let search = self.search(claim, attributes_classes)?;
+        let search = self.search(claim, features)?;
         Ok(search.on_node(&self.node(node_labels), excluded))
     }
 
@@ -278,9 +279,9 @@ impl VolumeIndex {
     pub fn search<'i, 'c>(
         &'i self,
         claim: &'c PersistentVolumeClaim,
-        attributes_classes: bool,
+        features: Features,
     ) -> Result<ClaimSearch<'i, 'c>, FindError> {
-        ClaimSearch::new(self, claim, attributes_classes)
+        ClaimSearch::new(self, claim, features)
     }
 
     /// Prepares searches for many claims on one node.

@@ -12,7 +12,7 @@ use super::names::VolumesByName;
 use super::slot::{Request, Slot};
 use crate::api::{PersistentVolume, PersistentVolumeClaim};
 use crate::matching::find::{check_before_reservation, check_claim};
-use crate::matching::{AccessModeSet, FindError, FindOptions, SearchOptions};
+use crate::matching::{AccessModeSet, Features, FindError, FindOptions, SearchOptions};
 use crate::selector::{CompiledLabelSelector, CompiledNodeSelector};
 
 pub(super) fn best_match<'a>(
@@ -27,7 +27,7 @@ pub(super) fn best_match<'a>(
     if asks_for_unknown || !AccessModeSet::all().any(|set| serves(&set)) {
         return Ok(None);
     }
-    let selector = check_claim(claim, options.attributes_classes)?;
+    let selector = check_claim(claim, options.features)?;
     let find = FindOptions::from(options);
     let request = Request::of(claim.requested_storage());
     // Of each group the reserved volume with the lowest name, in one pass.
@@ -76,7 +76,7 @@ fn first_of_set<'a>(
 /// use std::collections::BTreeMap;
 /// use std::sync::Arc;
 /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
-/// use pvbind::matching::VolumeIndex;
+/// use pvbind::matching::{Features, VolumeIndex};
 /// let in_zone = |name: &str, zone: &str| -> Arc<PersistentVolume> {
 ///     serde_json::from_value(serde_json::json!({
 ///         "metadata": {"name": name}, "status": {"phase": "Available"},
@@ -87,7 +87,7 @@ fn first_of_set<'a>(
 /// };
 /// let index: VolumeIndex = [in_zone("pv-1", "x"), in_zone("pv-2", "y")].into_iter().collect();
 /// let claim = PersistentVolumeClaim::default();
-/// let search = index.search(&claim, true)?;
+/// let search = index.search(&claim, Features::default())?;
 /// let nodes = ["x", "y", "z"].map(|zone| BTreeMap::from([("zone".to_owned(), zone.to_owned())]));
 /// let found = nodes.each_ref().map(|labels| {
 ///     let volume = search.on_node(&index.node(labels), &[]);
@@ -117,11 +117,11 @@ impl<'i, 'c> ClaimSearch<'i, 'c> {
     pub(super) fn new(
         index: &'i VolumeIndex,
         claim: &'c PersistentVolumeClaim,
-        attributes_classes: bool,
+        features: Features,
     ) -> Result<Self, FindError> {
-        let selector = check_claim(claim, attributes_classes)?;
+        let selector = check_claim(claim, features)?;
         let options = FindOptions {
-            attributes_classes,
+            features,
             ..FindOptions::default()
         };
         let reserved = index.reserved.for_claim(claim, &options);
@@ -144,7 +144,7 @@ impl<'i, 'c> ClaimSearch<'i, 'c> {
     /// use std::collections::BTreeMap;
     /// use std::sync::Arc;
     /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
-    /// use pvbind::matching::VolumeIndex;
+    /// use pvbind::matching::{Features, VolumeIndex};
     /// let reserved: PersistentVolume = serde_json::from_str(
     ///     r#"{"metadata": {"name": "pv-1"}, "status": {"phase": "Available"},
     ///         "spec": {"storageClassName": "slow", "claimRef": {"name": "data"}}}"#)?;
@@ -152,7 +152,7 @@ impl<'i, 'c> ClaimSearch<'i, 'c> {
     ///     r#"{"metadata": {"name": "data"}, "spec": {"storageClassName": "fast"}}"#)?;
     /// let index: VolumeIndex = [Arc::new(reserved)].into_iter().collect();
     /// let labels = BTreeMap::new();
-    /// let (search, node) = (index.search(&claim, true)?, index.node(&labels));
+    /// let (search, node) = (index.search(&claim, Features::default())?, index.node(&labels));
     /// // What is reserved for the claim is taken, unless one looks in its class only.
     /// assert!(search.on_node(&node, &[]).is_some());
     /// assert!(search.within_class().on_node(&node, &[]).is_none());
@@ -283,7 +283,7 @@ impl fmt::Debug for ClaimSearch<'_, '_> {
 /// use std::collections::BTreeMap;
 /// use std::sync::Arc;
 /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
-/// use pvbind::matching::VolumeIndex;
+/// use pvbind::matching::{Features, VolumeIndex};
 /// let volume: PersistentVolume =
 ///     serde_json::from_str(r#"{"metadata": {"name": "pv-1"}, "status": {"phase": "Available"}}"#)?;
 /// let index: VolumeIndex = [Arc::new(volume)].into_iter().collect();
@@ -291,8 +291,8 @@ impl fmt::Debug for ClaimSearch<'_, '_> {
 /// let node = index.node(&labels);
 /// // Two claims of one pod: what the first one takes is not for the second.
 /// let (first, second) = (PersistentVolumeClaim::default(), PersistentVolumeClaim::default());
-/// let taken = index.search(&first, true)?.on_node(&node, &[]).unwrap();
-/// assert_eq!(index.search(&second, true)?.on_node(&node, &[taken.name()]), None);
+/// let taken = index.search(&first, Features::default())?.on_node(&node, &[]).unwrap();
+/// assert_eq!(index.search(&second, Features::default())?.on_node(&node, &[taken.name()]), None);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct NodeLabels<'a> {

@@ -16,7 +16,7 @@ use super::{
     UnfitReason,
 };
 use crate::api::{Node, PersistentVolume, PersistentVolumeClaim};
-use crate::matching::{LayeredNode, LayeredReach};
+use crate::matching::{Features, LayeredNode, LayeredReach};
 use crate::quantity::Quantity;
 use crate::view::SchedulingView;
 
@@ -25,6 +25,7 @@ use crate::view::SchedulingView;
 ///
 /// ```
 /// use pvbind::api::{Node, Pod, read_objects};
+/// use pvbind::matching::Features;
 /// use pvbind::scheduling::{PodClaims, PoolRoom, assign_pod_volumes};
 /// use pvbind::view::Snapshot;
 /// let snapshot: Snapshot = read_objects(r#"
@@ -42,7 +43,7 @@ use crate::view::SchedulingView;
 /// let pod: Pod = serde_json::from_str(r#"{"spec": {"volumes": [
 ///     {"persistentVolumeClaim": {"claimName": "a"}}, {"persistentVolumeClaim": {"claimName": "b"}}]}}"#)?;
 /// let claims = PodClaims::of(&pod, &snapshot)?;
-/// let fits = |room| assign_pod_volumes(&claims, &Node::default(), &snapshot, true, room)
+/// let fits = |room| assign_pod_volumes(&claims, &Node::default(), &snapshot, Features::default(), room)
 ///     .map(|volumes| volumes.fits());
 /// // Each has room, both have not: upstream lets the pod go there.
 /// assert_eq!(fits(PoolRoom::PerClaim), Ok(true));
@@ -108,6 +109,7 @@ pub enum PoolRoom {
 ///
 /// ```
 /// use pvbind::api::{Node, Pod, read_objects};
+/// use pvbind::matching::Features;
 /// use pvbind::scheduling::{PodClaims, PoolRoom, assign_pod_volumes, find_pod_volumes};
 /// use pvbind::view::Snapshot;
 /// let snapshot: Snapshot = read_objects(r#"
@@ -132,8 +134,8 @@ pub enum PoolRoom {
 /// let claims = PodClaims::of(&pod, &snapshot)?;
 /// let node = Node::default();
 /// // Upstream gives `any` the smaller volume, and `choosy` finds none.
-/// assert!(!find_pod_volumes(&claims, &node, &snapshot, true)?.fits());
-/// let volumes = assign_pod_volumes(&claims, &node, &snapshot, true, PoolRoom::Shared)?;
+/// assert!(!find_pod_volumes(&claims, &node, &snapshot, Features::default())?.fits());
+/// let volumes = assign_pod_volumes(&claims, &node, &snapshot, Features::default(), PoolRoom::Shared)?;
 /// assert!(volumes.fits());
 /// let names: Vec<_> = volumes.static_bindings.iter().map(|b| b.volume.name()).collect();
 /// assert_eq!(names, ["pv-20", "pv-10"]);
@@ -143,10 +145,10 @@ pub fn assign_pod_volumes<V: SchedulingView + ?Sized>(
     claims: &PodClaims,
     node: &Node,
     view: &V,
-    attributes_classes: bool,
+    features: Features,
     room: PoolRoom,
 ) -> Result<PodVolumes, FindVolumesError> {
-    PodSearch::new(claims, view, attributes_classes).assign_on_node(node, room)
+    PodSearch::new(claims, view, features).assign_on_node(node, room)
 }
 
 /// More claims than this are not arranged: with them an arrangement could take
@@ -185,10 +187,11 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
     ///
     /// ```
     /// use pvbind::api::Node;
+    /// use pvbind::matching::Features;
     /// use pvbind::scheduling::{PodClaims, PodSearch, PoolRoom};
     /// use pvbind::view::Snapshot;
     /// let (claims, snapshot) = (PodClaims::default(), Snapshot::new());
-    /// let search = PodSearch::new(&claims, &snapshot, true); // once for all nodes
+    /// let search = PodSearch::new(&claims, &snapshot, Features::default()); // once for all nodes
     /// let nodes = [Node::default(), Node::default()];
     /// let fits = nodes.iter().filter(|node| {
     ///     search.assign_on_node(node, PoolRoom::Shared).is_ok_and(|volumes| volumes.fits())

@@ -2,6 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::api::Object;
+use crate::matching::Features;
 use crate::scheduling::find_pod_volumes;
 use crate::view::Snapshot;
 
@@ -62,12 +63,25 @@ fn claims(snapshot: &Snapshot, names: &[&str]) -> PodClaims {
 }
 
 fn faithful(snapshot: &Snapshot, names: &[&str]) -> PodVolumes {
-    find_pod_volumes(&claims(snapshot, names), &Node::default(), snapshot, true).unwrap()
+    find_pod_volumes(
+        &claims(snapshot, names),
+        &Node::default(),
+        snapshot,
+        Features::default(),
+    )
+    .unwrap()
 }
 
 fn better(snapshot: &Snapshot, names: &[&str]) -> PodVolumes {
     let claims = claims(snapshot, names);
-    assign_pod_volumes(&claims, &Node::default(), snapshot, true, PoolRoom::Shared).unwrap()
+    assign_pod_volumes(
+        &claims,
+        &Node::default(),
+        snapshot,
+        Features::default(),
+        PoolRoom::Shared,
+    )
+    .unwrap()
 }
 
 /// `CLAIM=VOLUME` for bindings, `CLAIM@POOL` for provisions.
@@ -161,7 +175,7 @@ fn claims_share_the_room_of_a_pool() {
         &claims(&world, &["a", "b"]),
         &Node::default(),
         &world,
-        true,
+        Features::default(),
         PoolRoom::PerClaim,
     );
     assert_eq!(shown(&alone.unwrap()), "a@p b@p");
@@ -221,7 +235,13 @@ fn a_missing_class_is_an_error_only_if_the_claim_must_be_provisioned() {
     let mut without_class = world(&objects);
     without_class.replace_all(Vec::<Arc<crate::api::StorageClass>>::new());
     let answer = |snapshot: &Snapshot| {
-        assign_pod_volumes(&split, &Node::default(), snapshot, true, PoolRoom::Shared)
+        assign_pod_volumes(
+            &split,
+            &Node::default(),
+            snapshot,
+            Features::default(),
+            PoolRoom::Shared,
+        )
     };
     assert_eq!(shown(&answer(&without_class).unwrap()), "a=pv-1");
     objects.pop();

@@ -2,6 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::api::{Node, Object};
+use crate::matching::Features;
 use crate::scheduling::{DynamicProvision, StaticBinding, find_pod_volumes};
 use crate::view::{ClusterView as _, Snapshot};
 
@@ -52,7 +53,7 @@ fn assume(
 ) -> (PodVolumes, Assumption, Plan<PendingBind>) {
     let claims = waiting(snapshot, names);
     let view = assumptions.over(snapshot);
-    let found = find_pod_volumes(&claims, &Node::default(), &view, true).unwrap();
+    let found = find_pod_volumes(&claims, &Node::default(), &view, Features::default()).unwrap();
     let (assumption, plan) = assumptions.assume(&pod("web"), &claims, "node-a", &found);
     (found, assumption, plan)
 }
@@ -234,7 +235,7 @@ fn a_layer_over_a_layer_shows_the_front_one_first() {
     let found = {
         let view = behind.over(&snapshot);
         let view = front.over(&view);
-        find_pod_volumes(&claims, &Node::default(), &view, true).unwrap()
+        find_pod_volumes(&claims, &Node::default(), &view, Features::default()).unwrap()
     };
     assert_eq!(chosen(&found), ["pv-2"]);
     let (of_front, _) = front.assume(&pod("web"), &claims, "node-a", &found);
@@ -272,7 +273,7 @@ fn the_plan_writes_the_volumes_and_then_the_claims_those_unchanged_included() {
     ]);
     let claims = waiting(&snapshot, &["more", "data", "next"]);
     let node: Node = read(json!({"metadata": {"name": "node-a"}}));
-    let found = find_pod_volumes(&claims, &node, &snapshot, true).unwrap();
+    let found = find_pod_volumes(&claims, &node, &snapshot, Features::default()).unwrap();
     let mut assumptions = Assumptions::new();
     let (_kept, plan) = assumptions.assume(&pod("web"), &claims, "node-a", &found);
     let written = plan.steps.iter().map(|step| match step {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::api::Object;
-use crate::matching::{MatchReport, Refusal};
+use crate::matching::{Features, MatchReport, Refusal};
 use crate::scheduling::{PodClaims, UnfitReason};
 use crate::selector::Unmet;
 use crate::view::Snapshot;
@@ -60,7 +60,7 @@ fn obstacles(claims: &[&str], objects: Vec<Value>) -> Vec<Obstacle> {
     let pod =
         json!({"metadata": {"namespace": "shop"}, "spec": {"volumes": used.collect::<Vec<_>>()}});
     let claims = PodClaims::of(&serde_json::from_value(pod).unwrap(), &snapshot).unwrap();
-    let search = PodSearch::new(&claims, &snapshot, true);
+    let search = PodSearch::new(&claims, &snapshot, Features::default());
     let node: Node = serde_json::from_value(json!({"metadata": {
         "name": "node-a", "labels": {"zone": "z", "disk": "ssd"}}}))
     .unwrap();
@@ -191,7 +191,7 @@ fn obstacles_without_check(claims: &[&str], objects: Vec<Value>) -> Vec<Obstacle
     let pod =
         json!({"metadata": {"namespace": "shop"}, "spec": {"volumes": used.collect::<Vec<_>>()}});
     let claims = PodClaims::of(&serde_json::from_value(pod).unwrap(), &snapshot).unwrap();
-    PodSearch::new(&claims, &snapshot, true).explain(&Node::default())
+    PodSearch::new(&claims, &snapshot, Features::default()).explain(&Node::default())
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn no_static_match_counts_the_candidates_and_the_report_says_why_none_fits() {
         delayed: snapshot.claims().cloned().collect(),
         ..PodClaims::default()
     };
-    let search = PodSearch::new(&claims, &snapshot, true);
+    let search = PodSearch::new(&claims, &snapshot, Features::default());
     let claim = &claims.delayed[0];
     let candidates = search.candidates(claim);
     let labels = BTreeMap::from([("zone".to_owned(), "z".to_owned())]);

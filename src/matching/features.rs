@@ -1,0 +1,52 @@
+/// The feature gates of Kubernetes that change what storage does, as one value
+/// that every decision takes.
+///
+/// `Default` is what a cluster of 1.36 has when nobody sets a gate. A cluster
+/// whose components run with `--feature-gates` needs the same here, or the
+/// answers are those of another cluster.
+///
+/// ```
+/// use pvbind::matching::{Features, SearchOptions};
+///
+/// assert!(Features::default().volume_attributes_class);
+/// // A cluster of 1.33, where the gate was off unless somebody set it.
+/// let options = SearchOptions {
+///     features: Features::default().with_volume_attributes_class(false),
+///     ..SearchOptions::default()
+/// };
+/// assert!(!options.features.volume_attributes_class);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Features {
+    /// `VolumeAttributesClass`: a claim and its volume must have the same
+    /// attributes class, and a claim's is noted in its status. Where the gate is
+    /// off a claim that names one finds no volume.
+    pub volume_attributes_class: bool,
+}
+
+impl Default for Features {
+    /// As in Kubernetes 1.36: VolumeAttributesClass on.
+    fn default() -> Self {
+        Features {
+            volume_attributes_class: true,
+        }
+    }
+}
+
+impl Features {
+    /// The same gates, with `VolumeAttributesClass` as given.
+    ///
+    /// ```
+    /// use pvbind::matching::Features;
+    ///
+    /// let features = Features::default().with_volume_attributes_class(false);
+    /// assert!(!features.volume_attributes_class);
+    /// ```
+    #[must_use]
+    pub fn with_volume_attributes_class(self, is_on: bool) -> Self {
+        Features {
+            volume_attributes_class: is_on,
+        }
+    }
+}
