@@ -24,7 +24,17 @@ pub enum ArithmeticError {
 }
 
 impl ArithmeticError {
-    /// The most digits that a result may have.
+    /// The most digits that a result may have, zeros at its end not counted.
+    ///
+    /// ```
+    /// use pvbind::quantity::{ArithmeticError, Quantity};
+    /// let sum = |exponent: usize| {
+    ///     let huge = Quantity::parse(&format!("1e{exponent}")).unwrap();
+    ///     huge.checked_add(&Quantity::parse("1").unwrap())
+    /// };
+    /// assert!(sum(ArithmeticError::MAX_DIGITS - 1).is_ok());
+    /// assert_eq!(sum(ArithmeticError::MAX_DIGITS), Err(ArithmeticError::TooManyDigits));
+    /// ```
     pub const MAX_DIGITS: usize = 1_000_000;
 }
 

@@ -73,6 +73,14 @@ impl ParseError {
     }
 
     /// Which of the three refusals it is.
+    ///
+    /// ```
+    /// use pvbind::quantity::{ParseErrorKind, Quantity};
+    /// let error = Quantity::parse("512MB").unwrap_err();
+    /// assert_eq!(error.kind(), ParseErrorKind::WrongFormat); // no suffix has a `B`
+    /// let error = Quantity::parse("512K").unwrap_err();
+    /// assert_eq!(error.kind(), ParseErrorKind::BadSuffix); // it is `k` or `Ki`
+    /// ```
     #[must_use]
     pub const fn kind(&self) -> ParseErrorKind {
         match self.what {
@@ -83,12 +91,30 @@ impl ParseError {
     }
 
     /// Where the fault is, in bytes from the beginning of the text.
+    ///
+    /// ```
+    /// use pvbind::quantity::Quantity;
+    /// let text = "1.5.5Gi";
+    /// let error = Quantity::parse(text).unwrap_err();
+    /// assert_eq!(error.offset(), 3);
+    /// // For a mark under the place, as long as the text is ASCII.
+    /// assert_eq!(format!("{text}\n{:>1$}", '^', error.offset() + 1), "1.5.5Gi\n   ^");
+    /// ```
     #[must_use]
     pub const fn offset(&self) -> usize {
         self.offset
     }
 
     /// The text that was refused; a very long one is cut off with `…`.
+    ///
+    /// ```
+    /// use pvbind::quantity::Quantity;
+    /// assert_eq!(Quantity::parse("10GB").unwrap_err().text(), "10GB");
+    /// // A hostile text does not fill the log.
+    /// let error = Quantity::parse(&"x".repeat(1_000_000)).unwrap_err();
+    /// assert_eq!(error.text().chars().count(), 81);
+    /// assert!(error.text().ends_with('…'));
+    /// ```
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text

@@ -4,7 +4,18 @@ use super::decimal::{DigitBuffer, View};
 use super::{Format, NANOS_PER_UNIT, Quantity, Repr, power_of_ten};
 
 impl Quantity {
-    /// The format it was written in, and prints in.
+    /// The format it was written in, or was made with. A text keeps it, but for a
+    /// BinarySI one below 1 (and not zero), which takes DecimalSI as upstream does.
+    ///
+    /// ```
+    /// use pvbind::quantity::{Format, Quantity};
+    /// let format = |text: &str| Quantity::parse(text).map(|quantity| quantity.format());
+    /// assert_eq!(format("10Gi")?, Format::BinarySi);
+    /// assert_eq!(format("10737418240")?, Format::DecimalSi); // the same amount
+    /// assert_eq!(format("0.5Ki")?, Format::BinarySi);
+    /// assert_eq!(format("0.0005Ki")?, Format::DecimalSi); // half a byte
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     #[must_use]
     pub fn format(&self) -> Format {
@@ -97,6 +108,15 @@ impl Quantity {
     }
 
     /// Whether the amount is zero.
+    ///
+    /// ```
+    /// use pvbind::quantity::Quantity;
+    /// assert!(Quantity::parse("0Gi")?.is_zero());
+    /// assert!(Quantity::parse("-0.0")?.is_zero());
+    /// // Rounding never makes a zero of what is none.
+    /// assert!(!Quantity::parse("0.0000000000001")?.is_zero());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     #[must_use]
     pub fn is_zero(&self) -> bool {
