@@ -39,6 +39,19 @@ impl SelectorError {
     }
 
     /// The mistakes, in the order in which the selector is written.
+    ///
+    /// ```
+    /// use pvbind::api::LabelSelector;
+    /// use pvbind::selector::CompiledLabelSelector;
+    /// let written: LabelSelector = serde_json::from_value(serde_json::json!({
+    ///     "matchLabels": {"disk": "very fast"},
+    ///     "matchExpressions": [{"key": "tier", "operator": "Equals", "values": ["1"]}]}))?;
+    /// let error = CompiledLabelSelector::compile(&written).unwrap_err();
+    /// // All of them at once, so that nobody mends one only to meet the next.
+    /// let places: Vec<_> = error.mistakes().iter().map(|mistake| mistake.place.as_str()).collect();
+    /// assert_eq!(places, ["matchLabels[disk]", "matchExpressions[0].operator"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn mistakes(&self) -> &[InvalidRequirement] {
         &self.mistakes
     }

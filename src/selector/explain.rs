@@ -155,12 +155,43 @@ pub enum TermOutcome<'a> {
 }
 
 impl TermOutcome<'_> {
-    /// Whether the term holds.
+    /// Whether the term holds. Neither an empty term nor one with a mistake does.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use pvbind::api::TopologySelectorTerm;
+    /// use pvbind::selector::CompiledTopology;
+    /// let terms: Vec<TopologySelectorTerm> = serde_json::from_value(serde_json::json!([
+    ///     {}, {"matchLabelExpressions": [{"key": "zone", "values": ["a"]}]}]))?;
+    /// let topology = CompiledTopology::compile(&terms);
+    /// let labels = BTreeMap::from([("zone", "a")]);
+    /// // Which of the terms lets the node in?
+    /// let by = topology.explain(&labels).iter().position(|outcome| outcome.holds());
+    /// assert_eq!(by, Some(1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn holds(&self) -> bool {
         matches!(self, TermOutcome::Holds)
     }
 
-    /// The same outcome, borrowing nothing.
+    /// The same outcome, borrowing nothing. Copies what
+    /// [`Unmet::into_owned`] copies, for each reason.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use pvbind::api::NodeSelector;
+    /// use pvbind::selector::{CompiledNodeSelector, TermOutcome};
+    /// let written: NodeSelector = serde_json::from_value(serde_json::json!({"nodeSelectorTerms": [
+    ///     {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]}]}))?;
+    /// let selector = CompiledNodeSelector::compile(&written);
+    /// let mut last: Option<TermOutcome<'static>> = None;
+    /// for zone in ["b", "c"] {
+    ///     let labels = BTreeMap::from([("zone", zone)]); // gone at the end of each round
+    ///     last = selector.explain(&labels, None).pop().map(TermOutcome::into_owned);
+    /// }
+    /// assert_eq!(last.unwrap().to_string(), "`zone in (a)` fails: the label is `c`");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn into_owned(self) -> TermOutcome<'static> {
         match self {
             TermOutcome::Holds => TermOutcome::Holds,

@@ -96,6 +96,20 @@ impl CompiledLabelSelector {
     ///
     /// Allocates nothing. Costs one look-up for each requirement, up to the
     /// first that fails.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use pvbind::api::LabelSelector;
+    /// use pvbind::selector::CompiledLabelSelector;
+    /// let written: LabelSelector = serde_json::from_value(serde_json::json!({
+    ///     "matchExpressions": [{"key": "disk", "operator": "NotIn", "values": ["hdd"]}]}))?;
+    /// let selector = CompiledLabelSelector::compile(&written)?;
+    /// assert!(!selector.matches(&BTreeMap::from([("disk", "hdd")])));
+    /// assert!(selector.matches(&BTreeMap::from([("disk", "ssd")])));
+    /// // A volume without the label is not in the list either.
+    /// assert!(selector.matches(&BTreeMap::from([("zone", "a")])));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn matches(&self, labels: &(impl Labels + ?Sized)) -> bool {
         self.first_unmet(labels).is_none()
     }
@@ -149,11 +163,35 @@ impl CompiledLabelSelector {
     }
 
     /// The requirements in order of their keys.
+    ///
+    /// ```
+    /// use pvbind::api::LabelSelector;
+    /// use pvbind::selector::CompiledLabelSelector;
+    /// let written: LabelSelector = serde_json::from_value(serde_json::json!({
+    ///     "matchLabels": {"zone": "a"},
+    ///     "matchExpressions": [{"key": "disk", "operator": "Exists"}]}))?;
+    /// let selector = CompiledLabelSelector::compile(&written)?;
+    /// // The labels that a volume made for this claim would need.
+    /// let keys: Vec<_> = selector.requirements().iter().map(|one| one.key()).collect();
+    /// assert_eq!(keys, ["disk", "zone"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn requirements(&self) -> &[Requirement] {
         &self.requirements
     }
 
     /// Whether there are no requirements, so that everything matches.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolumeClaim;
+    /// use pvbind::selector::CompiledLabelSelector;
+    /// let claim: PersistentVolumeClaim =
+    ///     serde_json::from_value(serde_json::json!({"spec": {"selector": {"matchLabels": {}}}}))?;
+    /// let selector = claim.spec.selector.as_ref().map(CompiledLabelSelector::compile).transpose()?;
+    /// // It asks for nothing, but it is there: an external provisioner refuses the claim.
+    /// assert!(selector.unwrap().is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.requirements.is_empty()
     }

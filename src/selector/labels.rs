@@ -22,7 +22,24 @@ use indexmap::IndexMap;
 /// assert_eq!(None::<&BTreeMap<String, String>>.label("zone"), None);
 /// ```
 pub trait Labels {
-    /// The value of the label with this key, if there is such a label.
+    /// The value of the label with this key, if there is such a label. A label
+    /// whose value is empty is one: `Some("")`.
+    ///
+    /// ```
+    /// use pvbind::selector::{CompiledLabelSelector, Labels};
+    /// /// Labels as a program keeps them that has few for each object.
+    /// struct Pairs(Vec<(&'static str, &'static str)>);
+    /// impl Labels for Pairs {
+    ///     fn label(&self, key: &str) -> Option<&str> {
+    ///         self.0.iter().find(|(has, _)| *has == key).map(|(_, value)| *value)
+    ///     }
+    /// }
+    /// let labels = Pairs(vec![("disk", "ssd"), ("spare", "")]);
+    /// assert_eq!(labels.label("spare"), Some(""));
+    /// let written = serde_json::from_value(serde_json::json!({"matchLabels": {"disk": "ssd"}}))?;
+    /// assert!(CompiledLabelSelector::compile(&written)?.matches(&labels));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn label(&self, key: &str) -> Option<&str>;
 }
 

@@ -56,6 +56,19 @@ impl CompiledNodeSelector {
     ///
     /// Costs time in proportion to the selector's size, and its logarithm for
     /// sorting.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use pvbind::api::NodeSelector;
+    /// use pvbind::selector::CompiledNodeSelector;
+    /// // It cannot fail, and what has no terms matches no node.
+    /// let none = CompiledNodeSelector::compile(&NodeSelector::default());
+    /// assert_eq!(none.matches(&BTreeMap::from([("zone", "a")]), None), Ok(false));
+    /// let written: NodeSelector = serde_json::from_value(serde_json::json!({
+    ///     "nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator": "Equals"}]}]}))?;
+    /// assert!(CompiledNodeSelector::compile(&written).error().is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn compile(selector: &NodeSelector) -> Self {
         let terms: Box<[_]> = selector
             .node_selector_terms
@@ -147,6 +160,19 @@ impl CompiledNodeSelector {
 
     /// The terms in the order in which they are written, those that match
     /// nothing included.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::selector::CompiledNodeSelector;
+    /// let volume: PersistentVolume = serde_json::from_value(serde_json::json!({"spec": {"nodeAffinity": {
+    ///     "required": {"nodeSelectorTerms": [{"matchExpressions": [
+    ///         {"key": "kubernetes.io/hostname", "operator": "In", "values": ["node-a"]}]}]}}}}))?;
+    /// let selector = CompiledNodeSelector::compile(volume.required_node_affinity().unwrap());
+    /// // A local volume: pinned to one host.
+    /// let [term] = selector.terms() else { panic!() };
+    /// assert_eq!(term.requirements()[0].to_string(), "kubernetes.io/hostname in (node-a)");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn terms(&self) -> &[CompiledTerm] {
         &self.terms
     }

@@ -115,17 +115,56 @@ impl Requirement {
     }
 
     /// The key of the label.
+    ///
+    /// ```
+    /// use pvbind::api::NodeSelector;
+    /// use pvbind::selector::CompiledNodeSelector;
+    /// let written: NodeSelector = serde_json::from_value(serde_json::json!({"nodeSelectorTerms": [
+    ///     {"matchExpressions": [{"key": "topology.kubernetes.io/zone", "operator": "Exists"}]}]}))?;
+    /// let selector = CompiledNodeSelector::compile(&written);
+    /// // With its prefix.
+    /// assert_eq!(selector.terms()[0].requirements()[0].key(), "topology.kubernetes.io/zone");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn key(&self) -> &str {
         &self.key
     }
 
     /// What is asked of the label.
+    ///
+    /// ```
+    /// use pvbind::api::LabelSelector;
+    /// use pvbind::selector::{CompiledLabelSelector, Condition};
+    /// let written: LabelSelector = serde_json::from_value(serde_json::json!({
+    ///     "matchLabels": {"disk": "ssd"},
+    ///     "matchExpressions": [{"key": "tier", "operator": "In", "values": ["1"]}]}))?;
+    /// let selector = CompiledLabelSelector::compile(&written)?;
+    /// let [disk, tier] = selector.requirements() else { panic!() };
+    /// // One value of `matchLabels` and a list of one mean the same, and stay apart.
+    /// assert_eq!(disk.condition(), &Condition::Equals("ssd".to_owned()));
+    /// assert_eq!(tier.condition(), &Condition::In(vec!["1".to_owned()]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn condition(&self) -> &Condition {
         &self.condition
     }
 
     /// The values as far as the condition has any: for `In` and `NotIn` in
     /// byte order, for the others the one value or none.
+    ///
+    /// ```
+    /// use pvbind::api::NodeSelector;
+    /// use pvbind::selector::CompiledNodeSelector;
+    /// let written: NodeSelector = serde_json::from_value(serde_json::json!({"nodeSelectorTerms": [{"matchExpressions": [
+    ///     {"key": "disk", "operator": "Exists"}, {"key": "rank", "operator": "Gt", "values": ["007"]},
+    ///     {"key": "zone", "operator": "NotIn", "values": ["b", "a"]}]}]}))?;
+    /// let selector = CompiledNodeSelector::compile(&written);
+    /// let [disk, rank, zone] = selector.terms()[0].requirements() else { panic!() };
+    /// assert!(disk.values().is_empty());
+    /// assert_eq!(rank.values(), ["007"]); // as written
+    /// assert_eq!(zone.values(), ["a", "b"]); // sorted
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn values(&self) -> &[String] {
         match &self.condition {
             Condition::In(values) | Condition::NotIn(values) => values,
@@ -248,21 +287,74 @@ impl FieldRequirement {
     }
 
     /// Whether a node of this name satisfies the requirement.
+    ///
+    /// ```
+    /// use pvbind::api::NodeSelector;
+    /// use pvbind::selector::CompiledNodeSelector;
+    /// let written: NodeSelector = serde_json::from_value(serde_json::json!({"nodeSelectorTerms": [{"matchFields": [
+    ///     {"key": "metadata.name", "operator": "In", "values": ["node-a"]},
+    ///     {"key": "spec.unschedulable", "operator": "NotIn", "values": ["true"]}]}]}))?;
+    /// let selector = CompiledNodeSelector::compile(&written);
+    /// let [name, other] = selector.terms()[0].fields() else { panic!() };
+    /// assert!(name.holds("node-a") && !name.holds("node-b"));
+    /// // A field that is not the name compares as "", whatever the node says there.
+    /// assert!(other.holds("node-a"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn holds(&self, node_name: &str) -> bool {
         (self.value == self.found(node_name)) == self.equal
     }
 
-    /// The field's key, which may be any text.
+    /// The field's key, which may be any text: only `metadata.name` is a field
+    /// that a node has, but no other is a mistake.
+    ///
+    /// ```
+    /// use pvbind::api::NodeSelector;
+    /// use pvbind::selector::CompiledNodeSelector;
+    /// let written: NodeSelector = serde_json::from_value(serde_json::json!({"nodeSelectorTerms": [
+    ///     {"matchFields": [{"key": "metadata/name", "operator": "In", "values": ["node-a"]}]}]}))?;
+    /// let selector = CompiledNodeSelector::compile(&written);
+    /// assert_eq!(selector.error(), None);
+    /// let field = &selector.terms()[0].fields()[0];
+    /// assert_eq!(field.key(), "metadata/name"); // misspelled, so it
+    /// assert!(!field.holds("node-a")); // never holds
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn key(&self) -> &str {
         &self.key
     }
 
     /// The value that the field is compared with.
+    ///
+    /// ```
+    /// use pvbind::api::NodeSelector;
+    /// use pvbind::selector::CompiledNodeSelector;
+    /// let written: NodeSelector = serde_json::from_value(serde_json::json!({"nodeSelectorTerms": [
+    ///     {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["node-a"]}]},
+    ///     {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["node-b"]}]}]}))?;
+    /// let selector = CompiledNodeSelector::compile(&written);
+    /// // One value each, so a pod for either of two nodes has two terms.
+    /// let nodes = selector.terms().iter().flat_map(|term| term.fields()).map(|field| field.value());
+    /// assert_eq!(nodes.collect::<Vec<_>>(), ["node-a", "node-b"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn value(&self) -> &str {
         &self.value
     }
 
     /// Whether the field must have the value (`In`), or must not (`NotIn`).
+    ///
+    /// ```
+    /// use pvbind::api::NodeSelector;
+    /// use pvbind::selector::CompiledNodeSelector;
+    /// let written: NodeSelector = serde_json::from_value(serde_json::json!({"nodeSelectorTerms": [
+    ///     {"matchFields": [{"key": "metadata.name", "operator": "NotIn", "values": ["node-a"]}]}]}))?;
+    /// let selector = CompiledNodeSelector::compile(&written);
+    /// let field = &selector.terms()[0].fields()[0];
+    /// assert!(!field.is_equality()); // any node but this one
+    /// assert_eq!(field.to_string(), "metadata.name!=node-a");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_equality(&self) -> bool {
         self.equal
     }

@@ -106,6 +106,23 @@ impl CompiledTerm {
     }
 
     /// What becomes of the term on a node, with everything that fails.
+    ///
+    /// Costs one look-up for each requirement, none left out, and a list of those
+    /// that fail.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use pvbind::api::NodeSelector;
+    /// use pvbind::selector::CompiledNodeSelector;
+    /// let written: NodeSelector = serde_json::from_value(serde_json::json!({"nodeSelectorTerms": [{
+    ///     "matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}],
+    ///     "matchFields": [{"key": "metadata.name", "operator": "In", "values": ["node-a"]}]}]}))?;
+    /// let selector = CompiledNodeSelector::compile(&written);
+    /// let labels = BTreeMap::from([("zone", "b")]);
+    /// assert_eq!(selector.terms()[0].explain(&labels, Some("node-b")).to_string(),
+    ///     "`zone in (a)` fails: the label is `b`, `metadata.name=node-a` fails: the field is `node-b`");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn explain<'a>(
         &'a self,
         labels: &'a (impl Labels + ?Sized),
@@ -142,22 +159,77 @@ impl CompiledTerm {
         }
     }
 
-    /// The requirements on labels, in order of their keys.
+    /// The requirements on labels, in order of their keys; none if the term has a
+    /// mistake.
+    ///
+    /// ```
+    /// use pvbind::api::NodeSelector;
+    /// use pvbind::selector::CompiledNodeSelector;
+    /// let written: NodeSelector = serde_json::from_value(serde_json::json!({"nodeSelectorTerms": [
+    ///     {"matchExpressions": [{"key": "zone", "operator": "Exists"}, {"key": "disk", "operator": "DoesNotExist"}]}]}))?;
+    /// let selector = CompiledNodeSelector::compile(&written);
+    /// let told: Vec<_> = selector.terms()[0].requirements().iter().map(ToString::to_string).collect();
+    /// assert_eq!(told, ["!disk", "zone"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn requirements(&self) -> &[Requirement] {
         &self.requirements
     }
 
-    /// The requirements on fields, in the order in which they are written.
+    /// The requirements on fields, in the order in which they are written; none
+    /// if the term has a mistake. A term of `allowedTopologies` never has any.
+    ///
+    /// ```
+    /// use pvbind::api::NodeSelector;
+    /// use pvbind::selector::CompiledNodeSelector;
+    /// // As the DaemonSet controller pins a pod to its node.
+    /// let written: NodeSelector = serde_json::from_value(serde_json::json!({"nodeSelectorTerms": [
+    ///     {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["node-a"]}]}]}))?;
+    /// let selector = CompiledNodeSelector::compile(&written);
+    /// let term = &selector.terms()[0];
+    /// assert_eq!((term.requirements().len(), term.fields().len()), (0, 1));
+    /// assert_eq!(term.fields()[0].value(), "node-a");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn fields(&self) -> &[FieldRequirement] {
         &self.fields
     }
 
     /// The mistakes in the term, if it has any.
+    ///
+    /// ```
+    /// use pvbind::api::TopologySelectorTerm;
+    /// use pvbind::selector::CompiledTopology;
+    /// let terms: Vec<TopologySelectorTerm> = serde_json::from_value(serde_json::json!([
+    ///     {"matchLabelExpressions": [{"key": "zone", "values": ["a"]}]},
+    ///     {"matchLabelExpressions": [{"key": "the zone", "values": ["a"]}]}]))?;
+    /// let topology = CompiledTopology::compile(&terms);
+    /// assert_eq!(topology.terms()[0].error(), None);
+    /// // Kubernetes says nothing of this one and just lets no node in by it.
+    /// let error = topology.terms()[1].error().unwrap();
+    /// assert_eq!(error.mistakes()[0].place, "allowedTopologies[1].matchLabelExpressions[0].key");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn error(&self) -> Option<&SelectorError> {
         self.error.as_ref()
     }
 
-    /// Whether the term is written without any requirement.
+    /// Whether the term is written without any requirement, so that it matches
+    /// nothing. A term with a mistake is not empty.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use pvbind::api::NodeSelector;
+    /// use pvbind::selector::CompiledNodeSelector;
+    /// let written: NodeSelector =
+    ///     serde_json::from_value(serde_json::json!({"nodeSelectorTerms": [{"matchExpressions": []}]}))?;
+    /// let selector = CompiledNodeSelector::compile(&written);
+    /// let term = &selector.terms()[0];
+    /// assert!(term.is_empty());
+    /// // No requirement fails, and yet: an empty label selector would match.
+    /// assert!(!term.matches(&BTreeMap::from([("zone", "a")]), None));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.error.is_none() && self.requirements.is_empty() && self.fields.is_empty()
     }

@@ -47,6 +47,19 @@ impl CompiledTopology {
     ///
     /// Costs time in proportion to the size of the terms, and its logarithm
     /// for sorting.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use pvbind::api::StorageClass;
+    /// use pvbind::selector::CompiledTopology;
+    /// let class: StorageClass = serde_json::from_value(serde_json::json!({
+    ///     "metadata": {"name": "fast"}, "allowedTopologies": [{}]}))?;
+    /// let labels = BTreeMap::from([("zone", "a")]);
+    /// let allowed = |terms: Option<&[_]>| CompiledTopology::compile(terms.unwrap_or_default()).matches(&labels);
+    /// assert!(allowed(None)); // a class that says nothing allows every node
+    /// assert!(!allowed(class.allowed_topologies.as_deref())); // an empty term allows none
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn compile(terms: &[TopologySelectorTerm]) -> Self {
         let terms = terms
             .iter()
@@ -102,6 +115,17 @@ impl CompiledTopology {
 
     /// The terms in the order in which they are written, those that match
     /// nothing included.
+    ///
+    /// ```
+    /// use pvbind::api::TopologySelectorTerm;
+    /// use pvbind::selector::CompiledTopology;
+    /// let terms: Vec<TopologySelectorTerm> = serde_json::from_value(serde_json::json!([
+    ///     {"matchLabelExpressions": [{"key": "zone", "values": ["b", "a"]}]}]))?;
+    /// let topology = CompiledTopology::compile(&terms);
+    /// let zone = &topology.terms()[0].requirements()[0];
+    /// assert_eq!(zone.to_string(), "zone in (a,b)"); // an `In`, without saying so
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn terms(&self) -> &[CompiledTerm] {
         &self.terms
     }
