@@ -97,12 +97,40 @@ impl Config {
         }
     }
 
-    /// The in-tree plugin of this name.
+    /// The in-tree plugin of this name; `None` for one that is not set up, and for a
+    /// CSI driver, which is no plugin. Linear in the number of plugins.
+    ///
+    /// ```
+    /// use pvbind::controller::Config;
+    /// let config = Config::kube_controller_manager();
+    /// assert!(config.plugin("kubernetes.io/nfs").unwrap().can_recycle);
+    /// // CSI drivers have taken over from these:
+    /// assert_eq!(config.plugin("kubernetes.io/aws-ebs"), None);
+    /// assert_eq!(config.plugin("ebs.csi.aws.com"), None);
+    /// ```
     pub fn plugin(&self, name: &str) -> Option<&InTreePlugin> {
         self.plugins.iter().find(|plugin| plugin.name == name)
     }
 
-    /// The first in-tree plugin that supports the volume's source.
+    /// The first in-tree plugin that supports the volume's source: who deletes a
+    /// volume that nobody claims to have made, and who recycles any. Linear in the
+    /// number of plugins and their sources.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::controller::Config;
+    /// use serde_json::json;
+    /// let config = Config::kube_controller_manager();
+    /// let plugin_for = |spec| -> Result<_, serde_json::Error> {
+    ///     let volume: PersistentVolume = serde_json::from_value(json!({"spec": spec}))?;
+    ///     Ok(config.plugin_for(&volume).map(|plugin| plugin.name.clone()))
+    /// };
+    /// let nfs = plugin_for(json!({"nfs": {"server": "10.0.0.7", "path": "/exports/1"}}))?;
+    /// assert_eq!(nfs.as_deref(), Some("kubernetes.io/nfs"));
+    /// // The volumes of CSI drivers are theirs.
+    /// assert_eq!(plugin_for(json!({"csi": {"driver": "ebs.csi.aws.com", "volumeHandle": "vol-1"}}))?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn plugin_for(&self, volume: &PersistentVolume) -> Option<&InTreePlugin> {
         self.plugins
             .iter()
@@ -152,7 +180,30 @@ pub struct InTreePlugin {
 }
 
 impl InTreePlugin {
-    /// A plugin that serves volumes with these sources, and can do nothing yet.
+    /// A plugin that serves volumes with these sources, and can do nothing yet: set
+    /// what it can, or the operations that need it fail.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::PersistentVolume;
+    /// use pvbind::controller::{Config, InTreePlugin, Next, begin};
+    /// # use pvbind::plan::{Operation, Step};
+    /// # use pvbind::view::Snapshot;
+    /// # let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"name": "pv-1", "uid": "u-1"}, "status": {"phase": "Released"},
+    /// #     "spec": {"persistentVolumeReclaimPolicy": "Recycle", "nfs": {"path": "/exports/1"},
+    /// #         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-2"}}}))?;
+    /// let mut config = Config::default();
+    /// config.plugins.push(InTreePlugin::new("kubernetes.io/nfs", ["nfs"]));
+    /// // A released NFS volume with the policy Recycle:
+    /// # let operation = Operation::Recycle { volume: Arc::new(volume.clone()) };
+    /// let Next::ReadVolume(next) = begin(&config, operation).verdict else { panic!() };
+    /// let plan = next.answer(&config, &Snapshot::new(), Some(volume));
+    /// // The plugin knows the source, and `can_recycle` is false.
+    /// let Some(Step::Event(event)) = plan.steps.last() else { panic!() };
+    /// assert_eq!(event.message, "No recycler plugin found for the volume!");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new<S: Into<String>>(
         name: impl Into<String>,
         sources: impl IntoIterator<Item = S>,

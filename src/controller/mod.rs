@@ -46,11 +46,11 @@ pub use operation::{
     StartProvisioner, begin,
 };
 
+mod backend;
+pub use backend::{Backend, DeleteError, ProvisionRequest};
+
 mod run;
-pub use run::{
-    Backend, DeleteError, OperationEnd, OperationReport, ProvisionRequest, run_operation,
-    run_volume_sync,
-};
+pub use run::{OperationEnd, OperationReport, run_operation, run_volume_sync};
 
 mod bind;
 mod default_class;

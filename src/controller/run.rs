@@ -2,115 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{ClaimEvidence, Config, Next, begin, sync_volume};
-use crate::api::{ClaimKey, Node, PersistentVolume, PersistentVolumeClaim, StorageClass};
+use super::{Backend, ClaimEvidence, Config, DeleteError, Next, begin, sync_volume};
+use crate::api::{ClaimKey, PersistentVolume};
 use crate::plan::{
     ApiError, ApiErrorKind, ApiServer, Done, End, Operation, Plan, Report, SyncError, Verdict,
     WriteFailure, carry_out,
 };
 use crate::view::ClusterView;
-
-/// What in-tree plugins do in their backend.
-///
-/// ```
-/// use pvbind::api::{PersistentVolume, StorageClass};
-/// use pvbind::controller::{Backend, DeleteError, ProvisionRequest};
-/// use serde_json::json;
-/// /// Directories of this host.
-/// struct HostPath;
-/// impl Backend for HostPath {
-///     fn start_provisioner(&mut self, _plugin: &str, _class: &StorageClass) -> Result<(), String> {
-///         Ok(())
-///     }
-///     fn provision(&mut self, request: &ProvisionRequest) -> Result<PersistentVolume, String> {
-///         let path = format!("/var/volumes/{}", request.volume_name);
-///         // std::fs::create_dir(&path) ...
-///         serde_json::from_value(json!({"spec": {
-///             "hostPath": {"path": path}, "accessModes": request.claim.spec.access_modes,
-///             "capacity": request.claim.spec.resources.requests,
-///             "persistentVolumeReclaimPolicy": "Delete"}}))
-///         .map_err(|error| error.to_string())
-///     }
-///     fn delete(&mut self, _plugin: &str, volume: &PersistentVolume) -> Result<(), DeleteError> {
-///         match volume.spec.unknown.get("hostPath").and_then(|source| source["path"].as_str()) {
-///             Some(_path) => Ok(()), // std::fs::remove_dir_all(path) ...
-///             None => Err(DeleteError::Failed("it has no path".to_owned())),
-///         }
-///     }
-///     fn recycle(&mut self, _plugin: &str, _volume: &PersistentVolume) -> Result<(), String> {
-///         Err("not supported".to_owned())
-///     }
-/// }
-/// let error = HostPath.delete("kubernetes.io/host-path", &PersistentVolume::default()).unwrap_err();
-/// assert_eq!(error.to_string(), "it has no path");
-/// ```
-pub trait Backend {
-    /// Whether a plugin can make volumes of a class at all.
-    ///
-    /// # Errors
-    /// A text that says why not.
-    fn start_provisioner(&mut self, plugin: &str, class: &StorageClass) -> Result<(), String>;
-
-    /// Makes a volume. Of what it returns, name, claimRef, phase and class are
-    /// overwritten.
-    ///
-    /// # Errors
-    /// A text that says why it cannot.
-    fn provision(&mut self, request: &ProvisionRequest) -> Result<PersistentVolume, String>;
-
-    /// Deletes a volume; one that is not there is deleted.
-    ///
-    /// # Errors
-    /// Why it is not deleted.
-    fn delete(&mut self, plugin: &str, volume: &PersistentVolume) -> Result<(), DeleteError>;
-
-    /// Deletes a volume's files.
-    ///
-    /// # Errors
-    /// A text that says why it cannot.
-    fn recycle(&mut self, plugin: &str, volume: &PersistentVolume) -> Result<(), String>;
-}
-
-/// A volume to be made.
-///
-/// What [`ProvisionVolume`](super::ProvisionVolume) asks for; see its example.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ProvisionRequest {
-    /// The plugin that is to make it.
-    pub plugin: String,
-    /// The name that it will have.
-    pub volume_name: String,
-    /// The claim that it is for.
-    pub claim: Arc<PersistentVolumeClaim>,
-    /// The claim's class.
-    pub class: Arc<StorageClass>,
-    /// The node that the claim's first consumer was scheduled to.
-    pub node: Option<Arc<Node>>,
-}
-
-/// Why a volume is not deleted in the backend.
-///
-/// Of a volume that is to be reclaimed [`InUse`](Self::InUse) is told in an event
-/// of type Normal, and the volume stays Released; the others make it Failed.
-///
-/// ```
-/// use pvbind::controller::DeleteError;
-/// let error = DeleteError::InUse("attached to node-a".to_owned());
-/// assert_eq!(error.to_string(), "attached to node-a");
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum DeleteError {
-    /// The plugin cannot delete volumes at all now.
-    #[error("{0}")]
-    CannotStart(String),
-    /// Somebody still uses it.
-    #[error("{0}")]
-    InUse(String),
-    /// Anything else.
-    #[error("{0}")]
-    Failed(String),
-}
 
 /// What was done in an operation.
 ///
@@ -155,7 +53,24 @@ pub enum OperationEnd {
 }
 
 impl OperationReport {
-    /// What ended the operation early, for the log.
+    /// What ended the operation early, for the log; `None` if it went to its end,
+    /// also where the backend failed: that is told in an event.
+    ///
+    /// ```
+    /// use pvbind::controller::{OperationEnd, OperationReport};
+    /// # use pvbind::plan::{WriteContext, WriteFailure};
+    /// # let conflict = WriteFailure {
+    /// #     context: WriteContext::Plain,
+    /// #     object: "shop/data".to_owned(),
+    /// #     message: "the object has been modified".to_owned(),
+    /// # };
+    /// let error = |end| OperationReport { done: Vec::new(), end }.error();
+    /// assert_eq!(error(OperationEnd::Finished), None);
+    /// // Upstream ends an operation without a word when a write fails.
+    /// let end = OperationEnd::WriteFailed(conflict);
+    /// assert_eq!(error(end).as_deref(), Some("the object has been modified"));
+    /// assert_eq!(error(OperationEnd::CutOff).as_deref(), Some("the plan was cut off"));
+    /// ```
     pub fn error(&self) -> Option<String> {
         match &self.end {
             OperationEnd::Finished => None,
@@ -360,6 +275,7 @@ fn ask_backend<V: ClusterView + ?Sized>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::PersistentVolumeClaim;
     use crate::plan::{Change, Event, Step, Write, Written};
     use crate::view::Snapshot;
 

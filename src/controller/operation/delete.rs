@@ -142,12 +142,73 @@ pub struct DeleteVolume {
 }
 
 impl DeleteVolume {
-    /// The plugin's name.
+    /// The name of the plugin that is to delete the volume: the one that made it
+    /// (annotation `pv.kubernetes.io/provisioned-by`), or else the first that
+    /// supports its source.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::PersistentVolume;
+    /// # use pvbind::controller::{Config, InTreePlugin, Next, begin};
+    /// # use pvbind::plan::Operation;
+    /// # use pvbind::view::Snapshot;
+    /// # let mut config = Config::default();
+    /// # for name in ["kubernetes.io/nfs", "example.com/nfs-folders"] {
+    /// #     config.plugins.push(InTreePlugin {
+    /// #         can_delete: true, can_recycle: true, ..InTreePlugin::new(name, ["nfs"])
+    /// #     });
+    /// # }
+    /// # let volume = |policy: &str, version: &str| serde_json::from_value::<PersistentVolume>(serde_json::json!({
+    /// #     "metadata": {"name": "pv-1", "uid": "u-1", "resourceVersion": version,
+    /// #         "annotations": {"pv.kubernetes.io/provisioned-by": "example.com/nfs-folders"}},
+    /// #     "status": {"phase": "Released"},
+    /// #     "spec": {"persistentVolumeReclaimPolicy": policy, "nfs": {"server": "10.0.0.7", "path": "/exports/1"},
+    /// #         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-2"}}}));
+    /// // A released NFS volume that the plugin `example.com/nfs-folders` has made:
+    /// # let released = volume("Delete", "7")?;
+    /// # let operation = Operation::Delete { volume: Arc::new(released.clone()) };
+    /// let Next::ReadVolume(next) = begin(&config, operation).verdict else { panic!() };
+    /// let Next::Delete(next) = next.answer(&config, &Snapshot::new(), Some(released)).verdict
+    /// else { panic!() };
+    /// // Not `kubernetes.io/nfs`, although that would come first for NFS.
+    /// assert_eq!(next.plugin(), "example.com/nfs-folders");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn plugin(&self) -> &str {
         &self.plugin
     }
 
-    /// The volume.
+    /// The volume that is to be deleted, as it was just read from the API server,
+    /// with the fields that this crate has no name for.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::PersistentVolume;
+    /// # use pvbind::controller::{Config, InTreePlugin, Next, begin};
+    /// # use pvbind::plan::Operation;
+    /// # use pvbind::view::Snapshot;
+    /// # let mut config = Config::default();
+    /// # for name in ["kubernetes.io/nfs", "example.com/nfs-folders"] {
+    /// #     config.plugins.push(InTreePlugin {
+    /// #         can_delete: true, can_recycle: true, ..InTreePlugin::new(name, ["nfs"])
+    /// #     });
+    /// # }
+    /// # let volume = |policy: &str, version: &str| serde_json::from_value::<PersistentVolume>(serde_json::json!({
+    /// #     "metadata": {"name": "pv-1", "uid": "u-1", "resourceVersion": version,
+    /// #         "annotations": {"pv.kubernetes.io/provisioned-by": "example.com/nfs-folders"}},
+    /// #     "status": {"phase": "Released"},
+    /// #     "spec": {"persistentVolumeReclaimPolicy": policy, "nfs": {"server": "10.0.0.7", "path": "/exports/1"},
+    /// #         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-2"}}}));
+    /// # let released = volume("Delete", "7")?;
+    /// # let operation = Operation::Delete { volume: Arc::new(released.clone()) };
+    /// # let Next::ReadVolume(next) = begin(&config, operation).verdict else { panic!() };
+    /// let answer = next.answer(&config, &Snapshot::new(), Some(released));
+    /// let Next::Delete(next) = answer.verdict else { panic!() };
+    /// // What a plugin needs to know is in the volume's source.
+    /// let source = next.volume().spec.unknown.get("nfs");
+    /// assert_eq!(source.map(|nfs| &nfs["path"]), Some(&"/exports/1".into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn volume(&self) -> &PersistentVolume {
         &self.volume
     }

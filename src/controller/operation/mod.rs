@@ -6,7 +6,10 @@ mod next;
 pub use next::{AfterWrite, Next, ReadVolume};
 
 mod provision;
-pub use provision::{CleanUpVolume, ProvisionVolume, StartProvisioner};
+pub use provision::{ProvisionVolume, StartProvisioner};
+
+mod clean_up;
+pub use clean_up::CleanUpVolume;
 
 mod delete;
 pub use delete::DeleteVolume;

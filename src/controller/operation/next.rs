@@ -125,7 +125,28 @@ impl Next {
 /// An operation whose plan ended with a write that matters: see
 /// [`Next::AfterWrite`].
 ///
-/// For an example see [`begin`](crate::controller::begin).
+/// How the write went it hears from the [`Execution`](crate::plan::Execution) of
+/// the plan, as its verdict; so take it from there and not from the plan.
+///
+/// ```
+/// use std::sync::Arc;
+/// use pvbind::api::{PersistentVolumeClaim, StorageClass};
+/// use pvbind::controller::{Config, Next, begin};
+/// use pvbind::plan::{ApiError, ApiErrorKind, Execution, Operation, Provisioner, Step};
+/// # let operation = Operation::Provision {
+/// #     claim: Arc::new(PersistentVolumeClaim::default()),
+/// #     class: Arc::new(StorageClass::default()),
+/// #     provisioner: Provisioner::External("csi.example.com".to_owned()),
+/// # };
+/// // The claim is to be told who makes its volume, and somebody was faster.
+/// let mut execution = Execution::new(begin(&Config::default(), operation));
+/// execution.answer(Err(ApiError::new(ApiErrorKind::Conflict, "the object has been modified")));
+/// let Next::AfterWrite(next) = execution.finish().end.finished()? else { panic!() };
+/// let plan = next.proceed();
+/// let [Step::Event(event)] = plan.steps.as_slice() else { panic!() };
+/// assert_eq!(event.message, "Error saving claim: the object has been modified");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct AfterWrite {
     pub(super) job: WriteJob,
@@ -222,7 +243,35 @@ pub(super) enum ReadJob {
 }
 
 impl ReadVolume {
-    /// The name of the volume.
+    /// The name of the volume to read: the one to delete or recycle, or the one that
+    /// is to be made, `pvc-UID`.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::{PersistentVolume, PersistentVolumeClaim, StorageClass};
+    /// # use pvbind::controller::{Config, InTreePlugin, Next, begin};
+    /// # use pvbind::plan::{ApiError, ApiErrorKind, Execution, Operation, Provisioner, Step, Write};
+    /// # use pvbind::view::Snapshot;
+    /// # let mut config = Config::default();
+    /// # config.plugins.push(InTreePlugin {
+    /// #     can_provision: true, ..InTreePlugin::new("kubernetes.io/host-path", ["hostPath"])
+    /// # });
+    /// # let view = Snapshot::new();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"}, "spec": {
+    /// #         "storageClassName": "fast", "resources": {"requests": {"storage": "5Gi"}}}}))?;
+    /// # let class: StorageClass = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"name": "fast"}, "parameters": {"folder": "/var/volumes"}}))?;
+    /// # let plan = begin(&config, Operation::Provision {
+    /// #     claim: Arc::new(claim), class: Arc::new(class),
+    /// #     provisioner: Provisioner::Internal("kubernetes.io/host-path".to_owned()),
+    /// # });
+    /// // `plan`: that of a provision operation for a claim with the uid `u-1`.
+    /// let Next::ReadVolume(next) = plan.verdict else { panic!() };
+    /// // If it is there already, the operation was done before.
+    /// assert_eq!(next.name(), "pvc-u-1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -231,9 +280,43 @@ impl ReadVolume {
     /// another name is no answer, and ends the operation.
     ///
     /// Here deletion and recycling check again whether the volume is still
-    /// released, against the claims in the view.
+    /// released, against the claims in the view, and provisioning whether the volume
+    /// is not there yet. Constant cost, but for a recycled volume that of finding
+    /// the pods that use its claim.
     ///
-    /// For an example see [`Next`].
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::PersistentVolume;
+    /// # use pvbind::controller::{Config, InTreePlugin, Next, begin};
+    /// # use pvbind::plan::Operation;
+    /// # use pvbind::view::Snapshot;
+    /// # let mut config = Config::default();
+    /// # for name in ["kubernetes.io/nfs", "example.com/nfs-folders"] {
+    /// #     config.plugins.push(InTreePlugin {
+    /// #         can_delete: true, can_recycle: true, ..InTreePlugin::new(name, ["nfs"])
+    /// #     });
+    /// # }
+    /// # let volume = |policy: &str, version: &str| serde_json::from_value::<PersistentVolume>(serde_json::json!({
+    /// #     "metadata": {"name": "pv-1", "uid": "u-1", "resourceVersion": version,
+    /// #         "annotations": {"pv.kubernetes.io/provisioned-by": "example.com/nfs-folders"}},
+    /// #     "status": {"phase": "Released"},
+    /// #     "spec": {"persistentVolumeReclaimPolicy": policy, "nfs": {"server": "10.0.0.7", "path": "/exports/1"},
+    /// #         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-2"}}}));
+    /// # use pvbind::api::PersistentVolumeClaim;
+    /// # use pvbind::plan::Plan;
+    /// # let released = volume("Delete", "7")?;
+    /// # let operation = Operation::Delete { volume: Arc::new(released.clone()) };
+    /// # let Next::ReadVolume(next) = begin(&config, operation).verdict else { panic!() };
+    /// let mut view = Snapshot::new();
+    /// let plan = next.clone().answer(&config, &view, Some(released.clone()));
+    /// assert!(matches!(plan.verdict, Next::Delete(_)));
+    /// // But if its claim is there, though only as one without volume, the volume stays.
+    /// let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
+    ///     "metadata": {"namespace": "shop", "name": "data", "uid": "u-2"}}))?;
+    /// view.apply(Arc::new(claim));
+    /// assert_eq!(next.answer(&config, &view, Some(released)), Plan::empty(Next::Finished));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn answer<V: ClusterView + ?Sized>(
         self,
         config: &Config,

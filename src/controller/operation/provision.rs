@@ -2,22 +2,22 @@
 
 use std::sync::Arc;
 
+use super::CleanUpVolume;
 use super::next::{AfterWrite, Next, ReadJob, ReadVolume, WriteJob};
 use crate::api::{
     Node, PersistentVolume, PersistentVolumeClaim, PersistentVolumeReclaimPolicy, StorageClass,
     VolumePhase, names,
 };
 use crate::binding::{Edit, claim_reference};
-use crate::controller::Config;
 use crate::controller::draft::Draft;
 use crate::controller::provision::{failed, set_provisioner};
-use crate::controller::run::ProvisionRequest;
+use crate::controller::{Config, ProvisionRequest};
 use crate::plan::{Event, EventReason, OnFailure, Plan, Provisioner, Step, Write};
 use crate::view::{ClusterView, Held};
 
 /// How often the creation of a volume is tried, and how often a volume that
 /// was made in vain is deleted.
-const ATTEMPTS: u32 = 5;
+pub(super) const ATTEMPTS: u32 = 5;
 
 /// What stays the same over the whole operation.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +26,7 @@ pub(super) struct Provisioning {
     pub(super) claim: Arc<PersistentVolumeClaim>,
     class: Arc<StorageClass>,
     /// The plugin, or the external provisioner.
-    provisioner: String,
+    pub(super) provisioner: String,
 }
 
 impl Provisioning {
@@ -35,7 +35,7 @@ impl Provisioning {
         format!("pvc-{}", self.claim.metadata.uid())
     }
 
-    fn over(draft: Draft) -> Plan<Next> {
+    pub(super) fn over(draft: Draft) -> Plan<Next> {
         draft.with(Next::Finished)
     }
 
@@ -168,12 +168,70 @@ pub struct StartProvisioner {
 }
 
 impl StartProvisioner {
-    /// The plugin's name.
+    /// The plugin's name, which is the class's provisioner.
+    ///
+    /// ```
+    /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// use pvbind::controller::{Config, InTreePlugin, Next, begin, sync_claim};
+    /// use pvbind::plan::Step;
+    /// # use pvbind::view::{ClusterView, Snapshot};
+    /// # let mut config = Config::default();
+    /// # let view: Snapshot = read_objects(r#"
+    /// #     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "example.com/nfs-folders",
+    /// #      "volumeBindingMode": "Immediate"}
+    /// #     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+    /// #      "spec": {"storageClassName": "fast"}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # let claim = view.claim("shop", "data").unwrap();
+    /// // A plugin of your own: what the set-up knows is asked, whatever it is called.
+    /// let plugin = InTreePlugin::new("example.com/nfs-folders", ["nfs"]);
+    /// config.plugins.push(InTreePlugin { can_provision: true, ..plugin });
+    /// let plan = sync_claim(&config, &view, claim);
+    /// let Some(Step::Start(operation)) = plan.steps.last() else { panic!() };
+    /// let Next::ReadVolume(next) = begin(&config, operation.clone()).verdict else { panic!() };
+    /// let Next::StartProvisioner(next) = next.answer(&config, &view, None).verdict else { panic!() };
+    /// assert_eq!(next.plugin(), "example.com/nfs-folders");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn plugin(&self) -> &str {
         &self.job.provisioner
     }
 
-    /// The class that the volume is made for.
+    /// The class that the volume is made for, as it was when the operation was
+    /// planned: its parameters say whether the plugin can.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::{PersistentVolume, PersistentVolumeClaim, StorageClass};
+    /// # use pvbind::controller::{Config, InTreePlugin, Next, begin};
+    /// # use pvbind::plan::{ApiError, ApiErrorKind, Execution, Operation, Provisioner, Step, Write};
+    /// # use pvbind::view::Snapshot;
+    /// # let mut config = Config::default();
+    /// # config.plugins.push(InTreePlugin {
+    /// #     can_provision: true, ..InTreePlugin::new("kubernetes.io/host-path", ["hostPath"])
+    /// # });
+    /// # let view = Snapshot::new();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"}, "spec": {
+    /// #         "storageClassName": "fast", "resources": {"requests": {"storage": "5Gi"}}}}))?;
+    /// # let class: StorageClass = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"name": "fast"}, "parameters": {"folder": "/var/volumes"}}))?;
+    /// # let plan = begin(&config, Operation::Provision {
+    /// #     claim: Arc::new(claim), class: Arc::new(class),
+    /// #     provisioner: Provisioner::Internal("kubernetes.io/host-path".to_owned()),
+    /// # });
+    /// # let Next::ReadVolume(next) = plan.verdict else { panic!() };
+    /// let Next::StartProvisioner(next) = next.answer(&config, &view, None).verdict else { panic!() };
+    /// let parameters = next.class().parameters.clone().unwrap_or_default();
+    /// let plan = match parameters.get("server") {
+    ///     Some(_) => next.started(&view),
+    ///     None => next.cannot_start("the class names no server"),
+    /// };
+    /// let [Step::Event(event)] = plan.steps.as_slice() else { panic!() };
+    /// assert_eq!(event.message, "Failed to create provisioner: the class names no server");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn class(&self) -> &StorageClass {
         &self.job.class
     }
@@ -309,7 +367,40 @@ pub struct ProvisionVolume {
 }
 
 impl ProvisionVolume {
-    /// What is to be made.
+    /// What is to be made. A new value at each call, that shares the objects.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::{PersistentVolume, PersistentVolumeClaim, StorageClass};
+    /// # use pvbind::controller::{Config, InTreePlugin, Next, begin};
+    /// # use pvbind::plan::{ApiError, ApiErrorKind, Execution, Operation, Provisioner, Step, Write};
+    /// # use pvbind::view::Snapshot;
+    /// # let mut config = Config::default();
+    /// # config.plugins.push(InTreePlugin {
+    /// #     can_provision: true, ..InTreePlugin::new("kubernetes.io/host-path", ["hostPath"])
+    /// # });
+    /// # let view = Snapshot::new();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"}, "spec": {
+    /// #         "storageClassName": "fast", "resources": {"requests": {"storage": "5Gi"}}}}))?;
+    /// # let class: StorageClass = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"name": "fast"}, "parameters": {"folder": "/var/volumes"}}))?;
+    /// # let plan = begin(&config, Operation::Provision {
+    /// #     claim: Arc::new(claim), class: Arc::new(class),
+    /// #     provisioner: Provisioner::Internal("kubernetes.io/host-path".to_owned()),
+    /// # });
+    /// # let Next::ReadVolume(next) = plan.verdict else { panic!() };
+    /// # let Next::StartProvisioner(next) = next.answer(&config, &view, None).verdict else { panic!() };
+    /// // For a claim with the uid `u-1` that asks for 5Gi of class `fast`:
+    /// let Next::Provision(next) = next.started(&view).verdict else { panic!() };
+    /// let request = next.request();
+    /// assert_eq!(request.volume_name, "pvc-u-1");
+    /// assert_eq!(request.claim.requested_storage().to_string(), "5Gi");
+    /// assert_eq!(request.class.name(), "fast");
+    /// // The claim has no `selected-node`: any node will do.
+    /// assert_eq!(request.node, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn request(&self) -> ProvisionRequest {
         ProvisionRequest {
             plugin: self.job.provisioner.clone(),
@@ -324,6 +415,45 @@ impl ProvisionVolume {
     /// the controller's annotations and finalizer, are added here; namespace,
     /// uid, resourceVersion and timestamps are taken away. Everything else is
     /// created as the backend gives it.
+    ///
+    /// Whether the volume is as the claim asks is the backend's affair: nothing is
+    /// checked.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::{PersistentVolume, PersistentVolumeClaim, StorageClass};
+    /// # use pvbind::controller::{Config, InTreePlugin, Next, begin};
+    /// # use pvbind::plan::{ApiError, ApiErrorKind, Execution, Operation, Provisioner, Step, Write};
+    /// # use pvbind::view::Snapshot;
+    /// # let mut config = Config::default();
+    /// # config.plugins.push(InTreePlugin {
+    /// #     can_provision: true, ..InTreePlugin::new("kubernetes.io/host-path", ["hostPath"])
+    /// # });
+    /// # let view = Snapshot::new();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"}, "spec": {
+    /// #         "storageClassName": "fast", "resources": {"requests": {"storage": "5Gi"}}}}))?;
+    /// # let class: StorageClass = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"name": "fast"}, "parameters": {"folder": "/var/volumes"}}))?;
+    /// # let plan = begin(&config, Operation::Provision {
+    /// #     claim: Arc::new(claim), class: Arc::new(class),
+    /// #     provisioner: Provisioner::Internal("kubernetes.io/host-path".to_owned()),
+    /// # });
+    /// # let Next::ReadVolume(next) = plan.verdict else { panic!() };
+    /// # let Next::StartProvisioner(next) = next.answer(&config, &view, None).verdict else { panic!() };
+    /// # let Next::Provision(next) = next.started(&view).verdict else { panic!() };
+    /// let made: PersistentVolume = serde_json::from_value(serde_json::json!({
+    ///     "metadata": {"name": "folder-17", "labels": {"zone": "a"}}, "spec": {
+    ///         "persistentVolumeReclaimPolicy": "Delete", "hostPath": {"path": "/var/volumes/17"}}}))?;
+    /// let plan = next.provisioned(made);
+    /// let [Step::Write { write: Write::CreateVolume { volume, attempts }, .. }] = plan.steps.as_slice()
+    /// else { panic!() };
+    /// assert_eq!((volume.name(), *attempts), ("pvc-u-1", 5)); // not `folder-17`
+    /// assert_eq!(volume.metadata.labels()["zone"], "a");
+    /// // As its policy is Delete, the object must not go before the folder.
+    /// assert!(volume.metadata.has_finalizer("kubernetes.io/pv-controller"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn provisioned(self, volume: PersistentVolume) -> Plan<Next> {
         let volume = self.job.dress(volume);
         let mut draft = Draft::of_operation();
@@ -445,115 +575,5 @@ pub(super) fn created(
         job.claim.metadata.key()
     );
     draft.event(failed(&job.claim, message));
-    draft.with(Next::CleanUp(CleanUpVolume {
-        job,
-        volume,
-        failed_attempts: 0,
-        is_confirmed: false,
-    }))
-}
-
-/// An operation that wants a volume deleted in the backend because it could not
-/// be created as an object: see [`Next::CleanUp`].
-///
-/// Upstream, once the backend has deleted the volume, reads the object to drop
-/// its finalizer, finds none, and counts the attempt as failed; so it asks up
-/// to five times whatever the backend says. This does the same, because the
-/// last event tells of it; but [`is_confirmed`](Self::is_confirmed) knows
-/// better.
-///
-/// ```
-/// use std::sync::Arc;
-/// use pvbind::api::{PersistentVolume, PersistentVolumeClaim, StorageClass};
-/// use pvbind::controller::{Config, InTreePlugin, Next, begin};
-/// use pvbind::plan::{ApiError, ApiErrorKind, Execution, Operation, Provisioner};
-/// use pvbind::view::Snapshot;
-/// # let mut config = Config::default();
-/// # config.plugins.push(InTreePlugin {
-/// #     can_provision: true,
-/// #     ..InTreePlugin::new("kubernetes.io/host-path", ["hostPath"])
-/// # });
-/// # let view = Snapshot::new();
-/// # let plan = begin(&config, Operation::Provision {
-/// #     claim: Arc::new(PersistentVolumeClaim::default()),
-/// #     class: Arc::new(StorageClass::default()),
-/// #     provisioner: Provisioner::Internal("kubernetes.io/host-path".to_owned()),
-/// # });
-/// # let Next::ReadVolume(next) = plan.verdict else { panic!() };
-/// # let Next::StartProvisioner(next) = next.answer(&config, &view, None).verdict else { panic!() };
-/// # let Next::Provision(next) = next.started(&view).verdict else { panic!() };
-/// // The backend made a volume, and then the API server does not take the object.
-/// let mut execution = Execution::new(next.provisioned(PersistentVolume::default()));
-/// while execution.step().is_some() {
-///     let message = "quota exceeded".to_owned();
-///     execution.answer(Err(ApiError { kind: ApiErrorKind::Other, message }));
-/// }
-/// let report = execution.finish();
-/// assert_eq!(report.done.len(), 5); // it was tried so often
-/// let Next::AfterWrite(next) = report.end.finished()? else { panic!() };
-/// let Next::CleanUp(next) = next.proceed().verdict else { panic!() };
-/// assert!(!next.is_confirmed());
-/// // Deleted in the backend; upstream would ask four times more.
-/// let Next::CleanUp(next) = next.deleted().verdict else { panic!() };
-/// assert!(next.is_confirmed());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub struct CleanUpVolume {
-    pub(super) job: Provisioning,
-    volume: Arc<PersistentVolume>,
-    failed_attempts: u32,
-    is_confirmed: bool,
-}
-
-impl CleanUpVolume {
-    /// The plugin's name.
-    pub fn plugin(&self) -> &str {
-        &self.job.provisioner
-    }
-
-    /// The volume that is to be deleted.
-    pub fn volume(&self) -> &PersistentVolume {
-        &self.volume
-    }
-
-    /// Whether the backend has said that it deleted the volume. An embedder may
-    /// then end the operation: nothing is left to clean up.
-    pub fn is_confirmed(&self) -> bool {
-        self.is_confirmed
-    }
-
-    /// The backend deleted the volume: see the type's own page for what upstream
-    /// makes of it.
-    pub fn deleted(mut self) -> Plan<Next> {
-        self.is_confirmed = true;
-        let message = format!("persistentvolumes {:?} not found", self.volume.name());
-        self.failed(&message)
-    }
-
-    /// The backend could not delete the volume, or it is still in use. It is
-    /// asked again at once; after the fifth time an event
-    /// `ProvisioningCleanupFailed` asks people to delete it.
-    pub fn failed(mut self, message: &str) -> Plan<Next> {
-        self.failed_attempts = self.failed_attempts.saturating_add(1);
-        if self.failed_attempts < ATTEMPTS {
-            return Plan::empty(Next::CleanUp(self));
-        }
-        let claim = &self.job.claim;
-        let message = format!(
-            "Error cleaning provisioned volume for claim {}: {message}. Please delete manually.",
-            claim.metadata.key()
-        );
-        let mut draft = Draft::of_operation();
-        let reason = EventReason::ProvisioningCleanupFailed;
-        draft.event(Event::on_claim(claim, reason, message));
-        Provisioning::over(draft)
-    }
-
-    /// The plugin cannot delete volumes at all now; counts as
-    /// [`failed`](Self::failed).
-    pub fn cannot_start(self, message: &str) -> Plan<Next> {
-        let message = super::delete::cannot_start(&self.volume, message);
-        self.failed(&message)
-    }
+    draft.with(Next::CleanUp(CleanUpVolume::new(job, volume)))
 }

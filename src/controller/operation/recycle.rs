@@ -102,12 +102,70 @@ pub struct RecycleVolume {
 }
 
 impl RecycleVolume {
-    /// The plugin's name.
+    /// The name of the plugin that is to delete the volume's files: the first that
+    /// supports its source, whoever made the volume.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::PersistentVolume;
+    /// # use pvbind::controller::{Config, InTreePlugin, Next, begin};
+    /// # use pvbind::plan::Operation;
+    /// # use pvbind::view::Snapshot;
+    /// # let mut config = Config::default();
+    /// # for name in ["kubernetes.io/nfs", "example.com/nfs-folders"] {
+    /// #     config.plugins.push(InTreePlugin {
+    /// #         can_delete: true, can_recycle: true, ..InTreePlugin::new(name, ["nfs"])
+    /// #     });
+    /// # }
+    /// # let volume = |policy: &str, version: &str| serde_json::from_value::<PersistentVolume>(serde_json::json!({
+    /// #     "metadata": {"name": "pv-1", "uid": "u-1", "resourceVersion": version,
+    /// #         "annotations": {"pv.kubernetes.io/provisioned-by": "example.com/nfs-folders"}},
+    /// #     "status": {"phase": "Released"},
+    /// #     "spec": {"persistentVolumeReclaimPolicy": policy, "nfs": {"server": "10.0.0.7", "path": "/exports/1"},
+    /// #         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-2"}}}));
+    /// // A released NFS volume that the plugin `example.com/nfs-folders` has made:
+    /// # let released = volume("Recycle", "7")?;
+    /// # let operation = Operation::Recycle { volume: Arc::new(released.clone()) };
+    /// let Next::ReadVolume(next) = begin(&config, operation).verdict else { panic!() };
+    /// let Next::Recycle(next) = next.answer(&config, &Snapshot::new(), Some(released)).verdict
+    /// else { panic!() };
+    /// // Unlike a deletion, which is left to who made it.
+    /// assert_eq!(next.plugin(), "kubernetes.io/nfs");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn plugin(&self) -> &str {
         &self.plugin
     }
 
-    /// The volume.
+    /// The volume that is to be emptied, as it was just read from the API server.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::PersistentVolume;
+    /// # use pvbind::controller::{Config, InTreePlugin, Next, begin};
+    /// # use pvbind::plan::Operation;
+    /// # use pvbind::view::Snapshot;
+    /// # let mut config = Config::default();
+    /// # for name in ["kubernetes.io/nfs", "example.com/nfs-folders"] {
+    /// #     config.plugins.push(InTreePlugin {
+    /// #         can_delete: true, can_recycle: true, ..InTreePlugin::new(name, ["nfs"])
+    /// #     });
+    /// # }
+    /// # let volume = |policy: &str, version: &str| serde_json::from_value::<PersistentVolume>(serde_json::json!({
+    /// #     "metadata": {"name": "pv-1", "uid": "u-1", "resourceVersion": version,
+    /// #         "annotations": {"pv.kubernetes.io/provisioned-by": "example.com/nfs-folders"}},
+    /// #     "status": {"phase": "Released"},
+    /// #     "spec": {"persistentVolumeReclaimPolicy": policy, "nfs": {"server": "10.0.0.7", "path": "/exports/1"},
+    /// #         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-2"}}}));
+    /// let operation = Operation::Recycle { volume: Arc::new(volume("Recycle", "7")?) };
+    /// let Next::ReadVolume(next) = begin(&config, operation).verdict else { panic!() };
+    /// // It was written since the operation was planned.
+    /// let newer = volume("Recycle", "9")?;
+    /// let Next::Recycle(next) = next.answer(&config, &Snapshot::new(), Some(newer)).verdict
+    /// else { panic!() };
+    /// assert_eq!(next.volume().metadata.resource_version(), "9");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn volume(&self) -> &PersistentVolume {
         &self.volume
     }
