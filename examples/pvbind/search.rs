@@ -75,18 +75,5 @@ fn volume_lines(text: &mut String, report: &VolumeReport<'_>) {
 }
 
 pub fn json(cluster: &Cluster, claim: &PersistentVolumeClaim) -> Value {
-    let report = report(cluster, claim);
-    let volumes = report.volumes.iter().map(|report| {
-        json!({
-            "name": report.volume.name(),
-            "bucket": report.bucket.code(),
-            "refusals": report.refusals,
-            "shortfall": report.shortfall().map(|shortfall| json!({
-                "bytes": shortfall.bytes,
-                "percent": shortfall.percent,
-            })),
-        })
-    });
-    let volumes: Vec<_> = volumes.collect();
-    json!({"summary": report.to_string(), "volumes": volumes})
+    json!(report(cluster, claim))
 }

@@ -1,7 +1,7 @@
 //! For programs.
 
 use pvbind::api::Pod;
-use pvbind::scheduling::{Obstacle, PodVolumes, wasted_bytes};
+use pvbind::scheduling::wasted_bytes;
 use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
@@ -45,7 +45,7 @@ fn group(group: &Group) -> Value {
         } => json!({
             "nodes": group.nodes,
             "fits": true,
-            "volumes": bindings(volumes),
+            "volumes": volumes,
             "score": score,
             "wastedBytes": wasted_bytes(&volumes.static_bindings).to_string(),
             "advice": advice.iter().map(ToString::to_string).collect::<Vec<_>>(),
@@ -54,36 +54,9 @@ fn group(group: &Group) -> Value {
             "nodes": group.nodes,
             "fits": false,
             "reasons": reasons,
-            "obstaclesOnFirst": group.obstacles.iter().map(obstacle).collect::<Vec<_>>(),
+            "obstaclesOnFirst": group.obstacles,
         }),
     }
-}
-
-fn obstacle(obstacle: &Obstacle) -> Value {
-    json!({
-        "code": obstacle.code(),
-        "reason": obstacle.reason().code(),
-        "claim": obstacle.claim().to_string(),
-        "text": obstacle.to_string(),
-    })
-}
-
-fn bindings(volumes: &PodVolumes) -> Value {
-    let found = volumes.static_bindings.iter().map(|binding| {
-        json!({
-            "claim": binding.claim.metadata.name(),
-            "volume": binding.volume.name(),
-            "capacity": binding.volume.storage(),
-        })
-    });
-    let made = volumes.dynamic_provisions.iter().map(|provision| {
-        json!({
-            "claim": provision.claim.metadata.name(),
-            "provisionedBy": provision.claim.class_name(),
-            "pool": provision.capacity.as_ref().map(|pool| pool.metadata.key()),
-        })
-    });
-    found.chain(made).collect()
 }
 
 fn what_if(report: &Report, what_if: &WhatIf) -> Value {
@@ -93,7 +66,7 @@ fn what_if(report: &Report, what_if: &WhatIf) -> Value {
         after,
     } = what_if;
     let place = |place: &Place| match place {
-        Some((node, volumes)) => json!({"node": node, "volumes": bindings(volumes)}),
+        Some((node, volumes)) => json!({"node": node, "volumes": volumes}),
         None => Value::Null,
     };
     let pods = report.pods.iter().zip(before).zip(after);

@@ -86,6 +86,8 @@ pub(crate) use index::{Found, LayeredReach};
 mod report;
 pub use report::{Bucket, MatchReport, Shortfall, VolumeReport};
 
+mod json;
+
 mod summary;
 pub use summary::{RefusedCount, Summary};
 

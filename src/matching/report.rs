@@ -114,7 +114,7 @@ pub struct VolumeReport<'a> {
 /// By how much a volume is too small.
 ///
 /// For an example see [`VolumeReport::shortfall`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Shortfall {
     /// The bytes that are missing.
     pub bytes: Quantity,

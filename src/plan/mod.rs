@@ -61,6 +61,8 @@ pub use event::{Event, EventReason, EventType};
 mod operation;
 pub use operation::{Operation, Provisioner};
 
+mod json;
+
 mod execution;
 pub use execution::Execution;
 

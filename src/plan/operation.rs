@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::api::{PersistentVolume, PersistentVolumeClaim, StorageClass};
+use crate::api::{ObjectMeta, PersistentVolume, PersistentVolumeClaim, StorageClass};
 
 /// Slow work in a backend, started by a step of a plan.
 ///
@@ -102,6 +102,22 @@ impl Operation {
         self.to_string()
     }
 
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Operation::Provision { .. } => "provision",
+            Operation::Delete { .. } => "delete",
+            Operation::Recycle { .. } => "recycle",
+        }
+    }
+
+    /// The metadata of the object that it is about.
+    pub(super) fn metadata(&self) -> &ObjectMeta {
+        match self {
+            Operation::Provision { claim, .. } => &claim.metadata,
+            Operation::Delete { volume } | Operation::Recycle { volume } => &volume.metadata,
+        }
+    }
+
     /// The object as last written takes the place of the one that the
     /// operation was planned with.
     pub(super) fn claim_written(&mut self, written: &Arc<PersistentVolumeClaim>) {
@@ -123,11 +139,7 @@ impl Operation {
 
 impl fmt::Display for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (verb, metadata) = match self {
-            Operation::Provision { claim, .. } => ("provision", &claim.metadata),
-            Operation::Delete { volume } => ("delete", &volume.metadata),
-            Operation::Recycle { volume } => ("recycle", &volume.metadata),
-        };
-        write!(f, "{verb}-{}[{}]", metadata.key(), metadata.uid())
+        let metadata = self.metadata();
+        write!(f, "{}-{}[{}]", self.kind(), metadata.key(), metadata.uid())
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{Change, Event, Operation};
-use crate::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
+use crate::api::{ClaimKey, ObjectMeta, PersistentVolume, PersistentVolumeClaim};
 
 /// One step of a plan.
 ///
@@ -122,6 +122,23 @@ impl Write {
         }
     }
 
+    /// The verb, as in a rule of RBAC: `create`, `update` or `delete`. Whoever
+    /// sends an update as a patch needs `patch` instead.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::plan::Write;
+    /// let volume = Box::new(PersistentVolume::default());
+    /// assert_eq!(Write::CreateVolume { volume, attempts: 5 }.verb(), "create");
+    /// ```
+    pub fn verb(&self) -> &'static str {
+        match self {
+            Write::CreateVolume { .. } => "create",
+            Write::DeleteVolume(_) => "delete",
+            _ => "update",
+        }
+    }
+
     /// The subresource: `status` or "".
     pub fn subresource(&self) -> &'static str {
         match self {
@@ -132,11 +149,16 @@ impl Write {
 
     /// `NAMESPACE/NAME` of the object, or just the name of a volume.
     pub fn key(&self) -> String {
+        self.metadata().key()
+    }
+
+    /// The metadata of the object, as it is to be.
+    pub(super) fn metadata(&self) -> &ObjectMeta {
         match self {
-            Write::Volume(change) | Write::VolumeStatus(change) => change.to.metadata.key(),
-            Write::Claim(change) | Write::ClaimStatus(change) => change.to.metadata.key(),
-            Write::CreateVolume { volume, .. } => volume.metadata.key(),
-            Write::DeleteVolume(volume) => volume.metadata.key(),
+            Write::Volume(change) | Write::VolumeStatus(change) => &change.to.metadata,
+            Write::Claim(change) | Write::ClaimStatus(change) => &change.to.metadata,
+            Write::CreateVolume { volume, .. } => &volume.metadata,
+            Write::DeleteVolume(volume) => &volume.metadata,
         }
     }
 
@@ -183,11 +205,7 @@ impl Write {
 /// ```
 impl fmt::Display for Write {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verb = match self {
-            Write::CreateVolume { .. } => "create",
-            Write::DeleteVolume(_) => "delete",
-            _ => "update",
-        };
+        let verb = self.verb();
         let slash = if self.subresource().is_empty() {
             ""
         } else {

@@ -32,6 +32,8 @@ pub use pre_filter::{ClaimNotReady, PreFilterRefusal, check_pod_claims, pre_filt
 mod reason;
 pub use reason::{UnfitReason, UnfitReasons};
 
+mod json;
+
 mod answer;
 pub use answer::{DynamicProvision, FindVolumesError, PodVolumes, StaticBinding};
 
