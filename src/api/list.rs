@@ -59,7 +59,7 @@ macro_rules! objects {
             /// The object's metadata; `None` for an object of unknown kind.
             ///
             /// ```
-            /// use pvbind::api::{Object, read_objects};
+            /// use pvbind::api::read_objects;
             /// let objects = read_objects(r#"{"kind": "Node", "metadata": {"name": "a"}} {"kind": "Secret"}"#)?;
             /// assert_eq!(objects[0].metadata().unwrap().name(), "a");
             /// assert!(objects[1].metadata().is_none());

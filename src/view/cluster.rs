@@ -97,12 +97,58 @@ use crate::matching::{FindError, SearchOptions};
 /// [`Snapshot`]: super::Snapshot
 pub trait ClusterView {
     /// The volume of this name.
+    ///
+    /// ```
+    /// use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// use pvbind::view::{ClusterView, Snapshot};
+    /// let snapshot: Snapshot = read_objects(r#"{"kind": "PersistentVolume", "metadata": {"name": "pv-1"}}"#)?
+    ///     .into_iter()
+    ///     .collect();
+    /// assert_eq!(snapshot.volume("pv-1").unwrap().name(), "pv-1");
+    /// // A bound claim whose volume is not there is lost.
+    /// let claim: PersistentVolumeClaim =
+    ///     serde_json::from_value(serde_json::json!({"spec": {"volumeName": "pv-2"}}))?;
+    /// assert!(snapshot.volume(claim.volume_name()).is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn volume(&self, name: &str) -> Option<Held<'_, PersistentVolume>>;
 
-    /// The claim of this namespace and name.
+    /// The claim of this namespace and name, whatever its uid: it may be a later
+    /// one than somebody means.
+    ///
+    /// ```
+    /// use pvbind::api::{PersistentVolume, read_objects};
+    /// use pvbind::view::{ClusterView, Snapshot};
+    /// let snapshot: Snapshot = read_objects(
+    ///     r#"{"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data", "uid": "u-2"}}"#)?
+    ///     .into_iter()
+    ///     .collect();
+    /// let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+    ///     "spec": {"claimRef": {"namespace": "shop", "name": "data", "uid": "u-1"}}}))?;
+    /// let by = volume.claim_ref().unwrap();
+    /// let claim = snapshot.claim(by.namespace(), by.name()).unwrap();
+    /// assert!(!volume.is_bound_to(&claim)); // the claim of that name, not the one it was bound to
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn claim(&self, namespace: &str, name: &str) -> Option<Held<'_, PersistentVolumeClaim>>;
 
     /// The class of this name.
+    ///
+    /// ```
+    /// use pvbind::api::read_objects;
+    /// use pvbind::view::{ClusterView, Snapshot};
+    /// let snapshot: Snapshot = read_objects(r#"
+    ///     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "csi.example.com"}
+    ///     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data"},
+    ///      "spec": {"storageClassName": "manual"}}"#)?
+    ///     .into_iter()
+    ///     .collect();
+    /// let claim = snapshot.claim("shop", "data").unwrap();
+    /// // No fault: volumes may have a class that exists only as a name.
+    /// assert!(snapshot.class(claim.class_name()).is_none());
+    /// assert_eq!(snapshot.class("fast").unwrap().provisioner(), "csi.example.com");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn class(&self, name: &str) -> Option<Held<'_, StorageClass>>;
 
     /// The default class: see [`default_class_among`].
@@ -120,16 +166,62 @@ pub trait ClusterView {
     /// ```
     fn default_class(&self) -> Option<Held<'_, StorageClass>>;
 
-    /// The node of this name.
+    /// The node of this name (not of this host name: see
+    /// [`Node::name`]).
+    ///
+    /// ```
+    /// use pvbind::api::{names, read_objects};
+    /// use pvbind::view::{ClusterView, Snapshot};
+    /// let snapshot: Snapshot = read_objects(r#"
+    ///     {"kind": "Node", "metadata": {"name": "node-a"}}
+    ///     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data",
+    ///      "annotations": {"volume.kubernetes.io/selected-node": "node-b"}}}"#)?
+    ///     .into_iter()
+    ///     .collect();
+    /// let claim = snapshot.claim("shop", "data").unwrap();
+    /// let selected = claim.metadata.annotation(names::SELECTED_NODE).unwrap();
+    /// assert!(snapshot.node(selected).is_none()); // it went away since
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn node(&self, name: &str) -> Option<Held<'_, Node>>;
 
     /// The CSIDriver of this name, which is there once the driver is installed.
+    ///
+    /// ```
+    /// use pvbind::api::read_objects;
+    /// use pvbind::view::{ClusterView, Snapshot};
+    /// let snapshot: Snapshot = read_objects(
+    ///     r#"{"kind": "CSIDriver", "metadata": {"name": "csi.example.com"}, "spec": {"storageCapacity": true}}"#)?
+    ///     .into_iter()
+    ///     .collect();
+    /// let tells_capacity = |provisioner: &str| {
+    ///     snapshot.csi_driver(provisioner).is_some_and(|driver| driver.spec.storage_capacity == Some(true))
+    /// };
+    /// assert!(tells_capacity("csi.example.com"));
+    /// assert!(!tells_capacity("kubernetes.io/no-provisioner")); // no driver, no object
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn csi_driver(&self, name: &str) -> Option<Held<'_, CsiDriver>>;
 
     /// Shows every pod of a namespace that uses a claim of this name, through
     /// an ephemeral volume too, once and in any order; finished pods included.
     ///
-    /// An example stands at [`Snapshot`](super::Snapshot).
+    /// ```
+    /// use pvbind::api::read_objects;
+    /// use pvbind::view::{ClusterView, Snapshot};
+    /// fn is_in_use(view: &dyn ClusterView, namespace: &str, claim: &str) -> bool {
+    ///     let mut in_use = false;
+    ///     view.visit_pods_using_claim(namespace, claim, &mut |pod| in_use |= !pod.is_finished());
+    ///     in_use
+    /// }
+    /// let snapshot: Snapshot = read_objects(r#"
+    ///     {"kind": "Pod", "metadata": {"namespace": "shop", "name": "import"}, "status": {"phase": "Succeeded"},
+    ///      "spec": {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]}}"#)?
+    ///     .into_iter()
+    ///     .collect();
+    /// assert!(!is_in_use(&snapshot, "shop", "data")); // there is a pod, which is done
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn visit_pods_using_claim(&self, namespace: &str, name: &str, visit: &mut dyn FnMut(&Pod));
 
     /// The volume that the binding controller takes for a claim: the answer of
@@ -138,6 +230,25 @@ pub trait ClusterView {
     ///
     /// # Errors
     /// Those of that function.
+    ///
+    /// ```
+    /// use pvbind::api::read_objects;
+    /// use pvbind::matching::SearchOptions;
+    /// use pvbind::view::{ClusterView, Snapshot};
+    /// let snapshot: Snapshot = read_objects(r#"
+    ///     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "status": {"phase": "Available"},
+    ///      "spec": {"capacity": {"storage": "9Gi"}}}
+    ///     {"kind": "PersistentVolume", "metadata": {"name": "pv-2"}, "status": {"phase": "Released"},
+    ///      "spec": {"capacity": {"storage": "5Gi"}}}
+    ///     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data"},
+    ///      "spec": {"resources": {"requests": {"storage": "5Gi"}}}}"#)?
+    ///     .into_iter()
+    ///     .collect();
+    /// let claim = snapshot.claim("shop", "data").unwrap();
+    /// let found = snapshot.best_match(&claim, SearchOptions::default())?;
+    /// assert_eq!(found.unwrap().name(), "pv-1"); // the other is not open
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn best_match(
         &self,
         claim: &PersistentVolumeClaim,

@@ -30,13 +30,63 @@ use crate::api::{CsiNode, Node};
 /// # Ok::<(), pvbind::api::ReadError>(())
 /// ```
 pub trait ProvisioningView: ClusterView {
-    /// The CSINode of this name.
+    /// The CSINode of this name, which is that of its node.
+    ///
+    /// ```
+    /// use pvbind::api::read_objects;
+    /// use pvbind::view::{ClusterView, ProvisioningView, Snapshot};
+    /// let snapshot: Snapshot = read_objects(r#"
+    ///     {"kind": "Node", "metadata": {"name": "node-a"}}
+    ///     {"kind": "Node", "metadata": {"name": "node-b"}}
+    ///     {"kind": "CSINode", "metadata": {"name": "node-a"}, "spec": {"drivers": [{"name": "csi.example.com"}]}}"#)?
+    ///     .into_iter()
+    ///     .collect();
+    /// assert!(snapshot.csi_node("node-a").unwrap().spec.drivers.is_some());
+    /// // A node on which no driver has registered yet.
+    /// assert!(snapshot.node("node-b").is_some() && snapshot.csi_node("node-b").is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn csi_node(&self, name: &str) -> Option<Held<'_, CsiNode>>;
 
     /// Shows every CSINode once, until `visit` answers `false`.
+    ///
+    /// ```
+    /// use pvbind::api::read_objects;
+    /// use pvbind::view::{ProvisioningView, Snapshot};
+    /// fn is_installed(view: &impl ProvisioningView, driver: &str) -> bool {
+    ///     let mut found = false;
+    ///     view.visit_csi_nodes(&mut |csi_node| {
+    ///         found = csi_node.spec.drivers.iter().flatten().any(|one| one.name.as_deref() == Some(driver));
+    ///         !found // one node will do
+    ///     });
+    ///     found
+    /// }
+    /// let snapshot: Snapshot = read_objects(
+    ///     r#"{"kind": "CSINode", "metadata": {"name": "node-a"}, "spec": {"drivers": [{"name": "csi.example.com"}]}}"#)?
+    ///     .into_iter()
+    ///     .collect();
+    /// assert!(is_installed(&snapshot, "csi.example.com") && !is_installed(&snapshot, "nfs.example.com"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn visit_csi_nodes(&self, visit: &mut dyn FnMut(&CsiNode) -> bool);
 
-    /// Shows every node once.
+    /// Shows every node once. A snapshot visits by name.
+    ///
+    /// ```
+    /// use std::collections::BTreeSet;
+    /// use pvbind::api::{names, read_objects};
+    /// use pvbind::view::{ProvisioningView, Snapshot};
+    /// let snapshot: Snapshot = read_objects(r#"
+    ///     {"kind": "Node", "metadata": {"name": "node-a", "labels": {"topology.kubernetes.io/zone": "a"}}}
+    ///     {"kind": "Node", "metadata": {"name": "node-b", "labels": {"topology.kubernetes.io/zone": "a"}}}
+    ///     {"kind": "Node", "metadata": {"name": "node-c"}}"#)?
+    ///     .into_iter()
+    ///     .collect();
+    /// let mut zones = BTreeSet::new();
+    /// snapshot.visit_nodes(&mut |node| zones.extend(node.metadata.labels().get(names::ZONE_LABEL).cloned()));
+    /// assert_eq!(zones, BTreeSet::from(["a".to_owned()]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn visit_nodes(&self, visit: &mut dyn FnMut(&Node));
 }
 

@@ -34,9 +34,40 @@ use crate::matching::VolumeLayers;
 /// ```
 pub trait SchedulingView: ClusterView {
     /// The pod of this namespace and name.
+    ///
+    /// ```
+    /// use pvbind::api::read_objects;
+    /// use pvbind::view::{SchedulingView, Snapshot};
+    /// let snapshot: Snapshot = read_objects(r#"
+    ///     {"kind": "Pod", "metadata": {"namespace": "shop", "name": "web-0"}, "spec": {"nodeName": "node-a"}}"#)?
+    ///     .into_iter()
+    ///     .collect();
+    /// assert_eq!(snapshot.pod("shop", "web-0").unwrap().node_name(), "node-a");
+    /// // While its claims were being bound this one was deleted: then its bind fails.
+    /// assert!(snapshot.pod("shop", "web-1").is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn pod(&self, namespace: &str, name: &str) -> Option<Held<'_, Pod>>;
 
-    /// The volumes, with the searches among them.
+    /// The volumes, with the searches among them. What was decided and is not
+    /// written yet can be laid in front of them.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::api::{PersistentVolume, read_objects};
+    /// use pvbind::matching::VolumeIndex;
+    /// use pvbind::view::{SchedulingView, Snapshot};
+    /// let snapshot: Snapshot = read_objects(
+    ///     r#"{"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "status": {"phase": "Available"}}"#)?
+    ///     .into_iter()
+    ///     .collect();
+    /// let mut taken = PersistentVolume::clone(snapshot.volume_layers().get("pv-1").unwrap());
+    /// taken.spec.claim_ref = serde_json::from_str(r#"{"namespace": "shop", "name": "data"}"#)?;
+    /// let assumed: VolumeIndex = [Arc::new(taken)].into_iter().collect();
+    /// let layers = snapshot.volume_layers().behind(&assumed);
+    /// assert_eq!(layers.get("pv-1").unwrap().claim_ref().unwrap().key(), "shop/data");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn volume_layers(&self) -> VolumeLayers<'_>;
 
     /// The CSIStorageCapacities of a class, in the order in which they are to

@@ -99,6 +99,19 @@ pub enum Applied {
 
 impl Snapshot {
     /// An empty cluster.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::view::Snapshot;
+    /// let mut snapshot = Snapshot::new();
+    /// // Nothing is known yet, so nothing should be decided yet.
+    /// assert_eq!(snapshot.volumes().len(), 0);
+    /// let volume: PersistentVolume = serde_json::from_str(r#"{"metadata": {"name": "pv-1"}}"#)?;
+    /// snapshot.apply(Arc::new(volume));
+    /// assert_eq!(snapshot.volumes().len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new() -> Self {
         Snapshot::default()
     }
@@ -275,21 +288,77 @@ impl Snapshot {
     }
 
     /// The claims, by namespace and name.
+    ///
+    /// ```
+    /// use pvbind::api::read_objects;
+    /// use pvbind::view::Snapshot;
+    /// let snapshot: Snapshot = read_objects(r#"
+    ///     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data"}}
+    ///     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "cache"}}
+    ///     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "bank", "name": "data"}}"#)?
+    ///     .into_iter()
+    ///     .collect();
+    /// let keys: Vec<_> = snapshot.claims().map(|claim| claim.key().to_string()).collect();
+    /// assert_eq!(keys, ["bank/data", "shop/cache", "shop/data"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn claims(&self) -> impl Iterator<Item = &Arc<PersistentVolumeClaim>> {
         self.claims.iter()
     }
 
     /// The classes, by name.
+    ///
+    /// ```
+    /// use pvbind::api::{VolumeBindingMode, read_objects};
+    /// use pvbind::view::Snapshot;
+    /// let snapshot: Snapshot = read_objects(r#"
+    ///     {"kind": "StorageClass", "metadata": {"name": "fast"}, "volumeBindingMode": "Immediate"}
+    ///     {"kind": "StorageClass", "metadata": {"name": "local"}, "volumeBindingMode": "WaitForFirstConsumer"}"#)?
+    ///     .into_iter()
+    ///     .collect();
+    /// let waits = Some(VolumeBindingMode::WaitForFirstConsumer);
+    /// let waiting = snapshot.classes().filter(|class| class.volume_binding_mode == waits);
+    /// assert_eq!(waiting.map(|class| class.name()).collect::<Vec<_>>(), ["local"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn classes(&self) -> impl Iterator<Item = &Arc<StorageClass>> {
         self.classes.iter()
     }
 
     /// The nodes, by name.
+    ///
+    /// ```
+    /// use pvbind::api::read_objects;
+    /// use pvbind::view::Snapshot;
+    /// let snapshot: Snapshot = read_objects(r#"
+    ///     {"kind": "Node", "metadata": {"name": "node-10"}}
+    ///     {"kind": "Node", "metadata": {"name": "node-9"}}"#)?
+    ///     .into_iter()
+    ///     .collect();
+    /// // Names order as text.
+    /// let names: Vec<_> = snapshot.nodes().map(|node| node.name()).collect();
+    /// assert_eq!(names, ["node-10", "node-9"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn nodes(&self) -> impl Iterator<Item = &Arc<Node>> {
         self.nodes.iter()
     }
 
     /// The pods, by namespace and name.
+    ///
+    /// ```
+    /// use pvbind::api::read_objects;
+    /// use pvbind::view::Snapshot;
+    /// let snapshot: Snapshot = read_objects(r#"
+    ///     {"kind": "Pod", "metadata": {"namespace": "shop", "name": "web"}, "spec": {"nodeName": "node-a"}}
+    ///     {"kind": "Pod", "metadata": {"namespace": "bank", "name": "web"}}"#)?
+    ///     .into_iter()
+    ///     .collect();
+    /// // Those that no node was found for yet.
+    /// let unscheduled = snapshot.pods().filter(|pod| pod.node_name().is_empty());
+    /// assert_eq!(unscheduled.map(|pod| pod.metadata.key()).collect::<Vec<_>>(), ["bank/web"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn pods(&self) -> impl Iterator<Item = &Arc<Pod>> {
         self.pods.iter()
     }
@@ -314,27 +383,81 @@ impl Snapshot {
     }
 
     /// The CSIDrivers, by name.
+    ///
+    /// ```
+    /// use pvbind::api::read_objects;
+    /// use pvbind::view::Snapshot;
+    /// let snapshot: Snapshot = read_objects(r#"
+    ///     {"kind": "CSIDriver", "metadata": {"name": "nfs.example.com"}}
+    ///     {"kind": "CSIDriver", "metadata": {"name": "csi.example.com"}, "spec": {"storageCapacity": true}}"#)?
+    ///     .into_iter()
+    ///     .collect();
+    /// // The drivers whose capacity the scheduler looks at.
+    /// let tell = snapshot.csi_drivers().filter(|driver| driver.spec.storage_capacity == Some(true));
+    /// assert_eq!(tell.map(|driver| driver.name()).collect::<Vec<_>>(), ["csi.example.com"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn csi_drivers(&self) -> impl Iterator<Item = &Arc<CsiDriver>> {
         self.csi_drivers.iter()
     }
 
     /// The CSINodes, by name.
+    ///
+    /// ```
+    /// use pvbind::api::read_objects;
+    /// use pvbind::view::Snapshot;
+    /// let snapshot: Snapshot = read_objects(r#"
+    ///     {"kind": "CSINode", "metadata": {"name": "node-a"}, "spec": {"drivers": [{"name": "csi.example.com"}]}}
+    ///     {"kind": "CSINode", "metadata": {"name": "node-b"}, "spec": {"drivers": null}}"#)?
+    ///     .into_iter()
+    ///     .collect();
+    /// let count = |name: &str| {
+    ///     let drivers = snapshot.csi_nodes().flat_map(|csi_node| csi_node.spec.drivers.iter().flatten());
+    ///     drivers.filter(|driver| driver.name.as_deref() == Some(name)).count()
+    /// };
+    /// assert_eq!(count("csi.example.com"), 1); // on so many nodes the driver runs
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn csi_nodes(&self) -> impl Iterator<Item = &Arc<CsiNode>> {
         self.csi_nodes.iter()
     }
 
-    /// The CSIStorageCapacities, by namespace and name.
+    /// The CSIStorageCapacities, by namespace and name: that of the driver's own
+    /// pods, which has nothing to do with claims.
+    ///
+    /// ```
+    /// use pvbind::api::read_objects;
+    /// use pvbind::view::Snapshot;
+    /// let snapshot: Snapshot = read_objects(r#"
+    ///     {"kind": "CSIStorageCapacity", "metadata": {"namespace": "kube-system", "name": "csisc-b"},
+    ///      "storageClassName": "fast", "capacity": "20Gi"}
+    ///     {"kind": "CSIStorageCapacity", "metadata": {"namespace": "kube-system", "name": "csisc-a"},
+    ///      "storageClassName": "fast"}"#)?
+    ///     .into_iter()
+    ///     .collect();
+    /// let limits: Vec<_> = snapshot.capacities().map(|pool| pool.limit().map(ToString::to_string)).collect();
+    /// assert_eq!(limits, [None, Some("20Gi".to_owned())]); // one that does not say has no room
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn capacities(&self) -> impl Iterator<Item = &Arc<CsiStorageCapacity>> {
         self.capacities.iter()
     }
 
-    /// The object of this kind, namespace ("" for objects without one) and
-    /// name.
+    /// The object of this kind, namespace and name. The namespace of a kind
+    /// that has none does not count.
     ///
     /// ```
-    /// use pvbind::api::CsiNode;
+    /// use pvbind::api::{CsiNode, Pod, read_objects};
     /// use pvbind::view::Snapshot;
-    /// assert!(Snapshot::new().find::<CsiNode>("", "node-a").is_none());
+    /// let snapshot: Snapshot = read_objects(r#"
+    ///     {"kind": "CSINode", "metadata": {"name": "node-a"}}
+    ///     {"kind": "Pod", "metadata": {"namespace": "shop", "name": "web"}}"#)?
+    ///     .into_iter()
+    ///     .collect();
+    /// assert!(snapshot.find::<CsiNode>("", "node-a").is_some());
+    /// assert!(snapshot.find::<Pod>("shop", "web").is_some());
+    /// assert!(snapshot.find::<Pod>("", "web").is_none()); // none is not any
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn find<T: Stored>(&self, namespace: &str, name: &str) -> Option<&Arc<T>> {
         T::find(self, namespace, name)
@@ -472,6 +595,22 @@ mod tests {
         assert_eq!(users(&snapshot, "logs"), ["web"]);
         assert_eq!(snapshot.delete(&*pod("web", "3", &[])), Applied::Done);
         assert_eq!(users(&snapshot, "logs"), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn the_namespace_of_a_kind_that_has_none_does_not_count() {
+        let mut snapshot = Snapshot::new();
+        let metadata = json!({"metadata": {"namespace": "shop", "name": "a"}});
+        snapshot.apply::<Node>(
+            serde_json::from_value(metadata.clone())
+                .map(Arc::new)
+                .unwrap(),
+        );
+        snapshot.apply::<PersistentVolume>(serde_json::from_value(metadata).map(Arc::new).unwrap());
+        for namespace in ["", "shop", "bank"] {
+            assert!(snapshot.find::<Node>(namespace, "a").is_some());
+            assert!(snapshot.find::<PersistentVolume>(namespace, "a").is_some());
+        }
     }
 
     #[test]

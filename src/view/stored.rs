@@ -78,6 +78,7 @@ macro_rules! in_table {
                 namespace: &str,
                 name: &str,
             ) -> Option<&'s Arc<Self>> {
+                let namespace = if $namespaced { namespace } else { "" };
                 snapshot.$table.get(namespace, name)
             }
 

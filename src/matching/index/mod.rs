@@ -33,8 +33,9 @@ use std::collections::BTreeMap;
 /// [`find_matching_volume`](super::find_matching_volume).
 ///
 /// Volumes are shared, not copied. To change one, insert the changed volume
-/// under the same name. `clone` is not offered: it would cost as much as
-/// building anew, with `index.iter().cloned().collect()`.
+/// under the same name. A `clone` shares the volumes too, and copies how they
+/// are arranged: its cost is linear, so what changes little is better laid in
+/// front of an index ([`VolumeLayers`]) than in a copy of it.
 ///
 /// # Cost
 /// Inserting, replacing and removing a volume is logarithmic in the number of
