@@ -34,6 +34,14 @@ impl Default for Backoff {
 impl Backoff {
     /// How much later to try again after so many failures in a row, in
     /// milliseconds; 0 after none.
+    ///
+    /// ```
+    /// use pvbind::provisioner::Backoff;
+    /// // As the sidecar with --retry-interval-start=5s --retry-interval-max=30s.
+    /// let backoff = Backoff { base: 5_000, cap: 30_000 };
+    /// let delays: Vec<u64> = (1..=4).map(|failures| backoff.delay(failures)).collect();
+    /// assert_eq!(delays, [5_000, 10_000, 20_000, 30_000]);
+    /// ```
     pub fn delay(&self, failures: u32) -> u64 {
         let Some(doublings) = failures.checked_sub(1) else {
             return 0;

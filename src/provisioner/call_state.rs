@@ -49,6 +49,15 @@ impl CallState {
     ///
     /// Follows external-provisioner 6, where RESOURCE_EXHAUSTED became final
     /// with version 3.1.
+    ///
+    /// ```
+    /// use pvbind::provisioner::CallState;
+    /// // INTERNAL: the driver says that it failed. DEADLINE_EXCEEDED: nobody knows.
+    /// assert_eq!(CallState::after_status(13, false), CallState::Finished);
+    /// assert_eq!(CallState::after_status(4, false), CallState::InBackground);
+    /// // OK as a failure: an answer was lost, and with it perhaps a volume.
+    /// assert_eq!(CallState::after_status(0, false), CallState::InBackground);
+    /// ```
     pub fn after_status(code: u32, may_reschedule: bool) -> CallState {
         match code {
             8 if may_reschedule => CallState::Reschedule,

@@ -7,6 +7,17 @@ use crate::view::{ClusterView, Held};
 /// Why a claim is not to be provisioned, or not now.
 ///
 /// The first rule that refuses is told, in the order of the variants.
+///
+/// ```
+/// use pvbind::api::PersistentVolumeClaim;
+/// use pvbind::provisioner::{Config, NotNow, check_claim};
+/// use pvbind::view::Snapshot;
+/// let mut claim = PersistentVolumeClaim::default();
+/// claim.metadata.set_annotation("volume.kubernetes.io/storage-provisioner", "nfs.example.com");
+/// let refusal = check_claim(&Config::new("csi.example.com"), &Snapshot::new(), &claim);
+/// let provisioner = "nfs.example.com".to_owned();
+/// assert_eq!(refusal, Err(NotNow::OtherProvisioner { provisioner }));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotNow {
@@ -42,6 +53,13 @@ pub enum NotNow {
 
 impl NotNow {
     /// A stable code for programs.
+    ///
+    /// ```
+    /// use pvbind::provisioner::NotNow;
+    /// let refusal = NotNow::HasVolume { volume: "pv-1".into() };
+    /// assert_eq!(refusal.code(), "has-volume");
+    /// assert_eq!(refusal.to_string(), "the claim names the volume `pv-1` already");
+    /// ```
     pub fn code(&self) -> &'static str {
         match self {
             NotNow::HasVolume { .. } => "has-volume",
@@ -54,6 +72,14 @@ impl NotNow {
 
     /// Whether it counts as an error, so that the claim is tried again without
     /// anything having changed.
+    ///
+    /// ```
+    /// use pvbind::provisioner::NotNow;
+    /// // The scheduler will select a node, which changes the claim. Nobody says so when
+    /// // the class comes.
+    /// assert!(!NotNow::NoNodeSelected { class: "fast".into() }.is_error());
+    /// assert!(NotNow::ClassNotFound { class: "fast".into() }.is_error());
+    /// ```
     pub fn is_error(&self) -> bool {
         matches!(self, NotNow::ClassNotFound { .. })
     }

@@ -64,6 +64,15 @@ pub struct Config {
 
 impl Config {
     /// For a driver of this name, with the defaults said at each field.
+    ///
+    /// ```
+    /// use pvbind::provisioner::Config;
+    /// let config = Config::new("csi.example.com");
+    /// assert_eq!(config.driver, "csi.example.com");
+    /// // Raw devices and the finalizer are taken for granted, topology is not.
+    /// assert!(config.supports_block && config.adds_finalizer);
+    /// assert_eq!(config.topology, None);
+    /// ```
     pub fn new(driver: impl Into<String>) -> Self {
         Config {
             driver: driver.into(),
@@ -82,6 +91,15 @@ impl Config {
     }
 
     /// Whether a name is one of ours: the driver's, or a further one.
+    ///
+    /// ```
+    /// use pvbind::provisioner::Config;
+    /// let mut config = Config::new("pd.csi.storage.gke.io");
+    /// config.additional_names.push("kubernetes.io/gce-pd".into());
+    /// assert!(config.answers_to("pd.csi.storage.gke.io"));
+    /// assert!(config.answers_to("kubernetes.io/gce-pd"));
+    /// assert!(!config.answers_to("ebs.csi.aws.com"));
+    /// ```
     pub fn answers_to(&self, name: &str) -> bool {
         self.driver == name || self.additional_names.iter().any(|ours| ours == name)
     }

@@ -135,6 +135,41 @@ impl CreateVolume {
     ///   error; upstream makes an object that nothing can use, or tries to.
     /// - A volume that has an object is not deleted again, whatever the driver
     ///   answers when it is asked for it once more; upstream deletes it.
+    ///
+    /// ```
+    /// use pvbind::plan::{Step, Write};
+    /// use pvbind::provisioner::{RequestInputs, csi};
+    /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// # use pvbind::view::Snapshot;
+    /// # use serde_json::json;
+    /// # use pvbind::provisioner::{ClaimNext, Config, sync_claim};
+    /// # let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
+    /// #     "provisioner": "csi.example.com"});
+    /// # let view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
+    /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+    /// #         "resources": {"requests": {"storage": "5Gi"}}}}))?;
+    /// # let config = Config::new("csi.example.com");
+    /// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+    /// #     panic!()
+    /// # };
+    /// let request = operation.request(&config, &view, &RequestInputs::default())?;
+    /// // Asked for 5Gi, the driver made 6Gi.
+    /// let made = csi::Volume {
+    ///     volume_id: "vol-0a1b".into(),
+    ///     capacity_bytes: 6 << 30,
+    ///     ..csi::Volume::default()
+    /// };
+    /// let plan = operation.created(&config, &request, &made);
+    /// let Step::Write { write: Write::CreateVolume { volume, .. }, .. } = &plan.steps[0] else {
+    ///     panic!()
+    /// };
+    /// assert_eq!(volume.storage().to_string(), "6Gi");
+    /// assert_eq!(volume.claim_ref().map(|claim| claim.key()), Some("shop/data".into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn created(
         self,
         config: &Config,
@@ -223,6 +258,32 @@ impl CreateVolume {
     /// Nothing follows: no event, no volume, no other try until the claim or its
     /// class changes, and the claim is not in progress any more. A driver that is
     /// busy, or cannot do it now, has [failed](Self::failed).
+    ///
+    /// ```
+    /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// # use pvbind::view::Snapshot;
+    /// # use serde_json::json;
+    /// # use pvbind::provisioner::{Config, sync_claim};
+    /// # let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
+    /// #     "provisioner": "csi.example.com"});
+    /// # let view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
+    /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+    /// #         "resources": {"requests": {"storage": "5Gi"}}}}))?;
+    /// # let config = Config::new("csi.example.com");
+    /// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+    /// #     panic!()
+    /// # };
+    /// use pvbind::provisioner::{ClaimNext, ClaimOutcome};
+    /// let plan = operation.ignored("of another region");
+    /// assert!(plan.steps.is_empty());
+    /// let ClaimNext::Over(end) = plan.verdict else { panic!() };
+    /// // No error: nobody tries again.
+    /// assert_eq!(end.outcome, Ok(ClaimOutcome::Ignored { reason: "of another region".into() }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn ignored(self, reason: &str) -> Plan<ClaimNext> {
         let reason = reason.to_owned();
         Plan::empty(over(
@@ -233,6 +294,36 @@ impl CreateVolume {
 
     /// The driver will never do what is asked for (gRPC INVALID_ARGUMENT). It is
     /// tried again much later, or when the class changes.
+    ///
+    /// ```
+    /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// # use pvbind::view::Snapshot;
+    /// # use serde_json::json;
+    /// # use pvbind::provisioner::{Config, sync_claim};
+    /// # let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
+    /// #     "provisioner": "csi.example.com"});
+    /// # let view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
+    /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+    /// #         "resources": {"requests": {"storage": "5Gi"}}}}))?;
+    /// # let config = Config::new("csi.example.com");
+    /// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+    /// #     panic!()
+    /// # };
+    /// use pvbind::provisioner::{ClaimNext, Progress};
+    /// let plan = operation.infeasible("no disks of type nvme9");
+    /// assert_eq!(
+    ///     plan.steps[0].to_string(),
+    ///     "event Warning ProvisioningFailed on PersistentVolumeClaim shop/data: Volume \
+    ///      provisioning failed with infeasible error. Retries will be delayed. no disks of type nvme9"
+    /// );
+    /// let ClaimNext::Over(end) = plan.verdict else { panic!() };
+    /// assert_eq!(end.outcome.map_err(|error| error.code()), Err("infeasible"));
+    /// assert_eq!(end.progress, Progress::Finished);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn infeasible(self, message: &str) -> Plan<ClaimNext> {
         let told = format!("{INFEASIBLE}{message}");
         let message = message.to_owned();
@@ -392,46 +483,230 @@ impl CreateVolume {
     }
 
     /// The operation's name; no two of one name may run at once.
+    ///
+    /// ```
+    /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// # use pvbind::view::Snapshot;
+    /// # use serde_json::json;
+    /// # use pvbind::provisioner::{ClaimNext, Config, sync_claim};
+    /// # let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
+    /// #     "provisioner": "csi.example.com"});
+    /// # let view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
+    /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+    /// #         "resources": {"requests": {"storage": "5Gi"}}}}))?;
+    /// # let config = Config::new("csi.example.com");
+    /// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+    /// #     panic!()
+    /// # };
+    /// // The uid tells it from a call for an earlier claim of the same name.
+    /// assert_eq!(operation.name(), "provision-shop/data[u-1]");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn name(&self) -> String {
         let metadata = &self.claim.metadata;
         format!("provision-{}[{}]", metadata.key(), metadata.uid())
     }
 
     /// The claim.
+    ///
+    /// ```
+    /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// # use pvbind::view::Snapshot;
+    /// # use serde_json::json;
+    /// # use pvbind::provisioner::{ClaimNext, Config, sync_claim};
+    /// # let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
+    /// #     "provisioner": "csi.example.com"});
+    /// # let view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
+    /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+    /// #         "resources": {"requests": {"storage": "5Gi"}}}}))?;
+    /// # let config = Config::new("csi.example.com");
+    /// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+    /// #     panic!()
+    /// # };
+    /// // Which of an earlier and a later claim `shop/data` a log line is about.
+    /// assert_eq!(operation.claim().metadata.uid(), "u-1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn claim(&self) -> &Arc<PersistentVolumeClaim> {
         &self.claim
     }
 
     /// Its class.
+    ///
+    /// ```
+    /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// # use pvbind::view::Snapshot;
+    /// # use serde_json::json;
+    /// # use pvbind::provisioner::{ClaimNext, Config, sync_claim};
+    /// # let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
+    /// #     "provisioner": "csi.example.com", "parameters": {"type": "ssd"}});
+    /// # let view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
+    /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+    /// #         "resources": {"requests": {"storage": "5Gi"}}}}))?;
+    /// # let config = Config::new("csi.example.com");
+    /// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+    /// #     panic!()
+    /// # };
+    /// let parameters = operation.class().parameters.as_ref();
+    /// assert_eq!(parameters.and_then(|all| all.get("type")).map(String::as_str), Some("ssd"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn class(&self) -> &Arc<StorageClass> {
         &self.class
     }
 
     /// The name that the volume will have.
+    ///
+    /// ```
+    /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// # use pvbind::view::Snapshot;
+    /// # use serde_json::json;
+    /// # use pvbind::provisioner::{ClaimNext, Config, sync_claim};
+    /// # let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
+    /// #     "provisioner": "csi.example.com"});
+    /// # let view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
+    /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+    /// #         "resources": {"requests": {"storage": "5Gi"}}}}))?;
+    /// # let config = Config::new("csi.example.com");
+    /// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+    /// #     panic!()
+    /// # };
+    /// // What the request asks for, and what the object will be called.
+    /// assert_eq!(operation.volume_name(), "pvc-u-1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn volume_name(&self) -> &str {
         &self.volume_name
     }
 
     /// The node that the claim's first consumer was scheduled to, "" if none,
     /// whatever the class's binding mode.
+    ///
+    /// ```
+    /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// # use pvbind::view::Snapshot;
+    /// # use serde_json::json;
+    /// # use pvbind::provisioner::{ClaimNext, Config, sync_claim};
+    /// # let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
+    /// #     "provisioner": "csi.example.com"});
+    /// # let view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+    /// # let config = Config::new("csi.example.com");
+    /// # let mut claim: PersistentVolumeClaim = serde_json::from_value(json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
+    /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+    /// #         "resources": {"requests": {"storage": "5Gi"}}}}))?;
+    /// claim.metadata.set_annotation("volume.kubernetes.io/selected-node", "node-1");
+    /// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+    /// #     panic!()
+    /// # };
+    /// // So also for a class that binds at once: upstream does not ask.
+    /// assert_eq!(operation.selected_node(), "node-1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn selected_node(&self) -> &str {
         selected_node(&self.claim)
     }
 
     /// Whether another node may be chosen: the driver is told of topology, and
     /// a node is selected.
+    ///
+    /// ```
+    /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// # use pvbind::view::Snapshot;
+    /// # use serde_json::json;
+    /// use pvbind::provisioner::TopologyConfig;
+    /// # use pvbind::provisioner::{ClaimNext, Config, sync_claim};
+    /// # let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
+    /// #     "provisioner": "csi.example.com"});
+    /// # let view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+    /// # let mut config = Config::new("csi.example.com");
+    /// # let mut claim: PersistentVolumeClaim = serde_json::from_value(json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
+    /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+    /// #         "resources": {"requests": {"storage": "5Gi"}}}}))?;
+    /// claim.metadata.set_annotation("volume.kubernetes.io/selected-node", "node-1");
+    /// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+    /// #     panic!()
+    /// # };
+    /// // Another node would get the same volume from a driver that knows no places.
+    /// assert!(!operation.may_reschedule(&config));
+    /// config.topology = Some(TopologyConfig::default());
+    /// assert!(operation.may_reschedule(&config));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn may_reschedule(&self, config: &Config) -> bool {
         config.topology.is_some() && !self.selected_node().is_empty()
     }
 
     /// What the volume is to be filled with. A snapshot is to be looked up and
     /// given to [`request`](Self::request); a claim is found there.
+    ///
+    /// ```
+    /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// # use pvbind::view::Snapshot;
+    /// # use serde_json::json;
+    /// use pvbind::provisioner::DataSource;
+    /// # use pvbind::provisioner::{ClaimNext, Config, sync_claim};
+    /// # let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
+    /// #     "provisioner": "csi.example.com"});
+    /// # let view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+    /// # let config = Config::new("csi.example.com");
+    /// # let mut claim: PersistentVolumeClaim = serde_json::from_value(json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
+    /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+    /// #         "resources": {"requests": {"storage": "5Gi"}}}}))?;
+    /// claim.spec.data_source = Some(serde_json::from_value(json!({
+    ///     "apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": "nightly"}))?);
+    /// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+    /// #     panic!()
+    /// # };
+    /// let Some(DataSource::Snapshot { namespace, name }) = operation.data_source() else { panic!() };
+    /// assert_eq!((namespace.as_str(), name.as_str()), ("shop", "nightly"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn data_source(&self) -> Option<DataSource> {
         DataSource::of(&self.claim)
     }
 
     /// The VolumeAttributesClass whose parameters are to be given to
     /// [`request`](Self::request); "" if none.
+    ///
+    /// ```
+    /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// # use pvbind::view::Snapshot;
+    /// # use serde_json::json;
+    /// # use pvbind::provisioner::{ClaimNext, Config, sync_claim};
+    /// # let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
+    /// #     "provisioner": "csi.example.com"});
+    /// # let view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+    /// # let config = Config::new("csi.example.com");
+    /// # let mut claim: PersistentVolumeClaim = serde_json::from_value(json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
+    /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+    /// #         "resources": {"requests": {"storage": "5Gi"}}}}))?;
+    /// claim.spec.volume_attributes_class_name = Some("gold".into());
+    /// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+    /// #     panic!()
+    /// # };
+    /// assert_eq!(operation.attributes_class_name(), "gold");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn attributes_class_name(&self) -> &str {
         self.claim.attributes_class_name()
     }
@@ -441,6 +716,30 @@ impl CreateVolume {
     /// # Errors
     /// What is wrong with the class's parameters; [`request`](Self::request)
     /// finds that too.
+    ///
+    /// ```
+    /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// # use pvbind::view::Snapshot;
+    /// # use serde_json::json;
+    /// # use pvbind::provisioner::{ClaimNext, Config, sync_claim};
+    /// let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
+    ///     "provisioner": "csi.example.com", "parameters": {
+    ///         "csi.storage.k8s.io/provisioner-secret-name": "${pvc.name}-key",
+    ///         "csi.storage.k8s.io/provisioner-secret-namespace": "${pvc.namespace}"}});
+    /// # let view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
+    /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+    /// #         "resources": {"requests": {"storage": "5Gi"}}}}))?;
+    /// # let config = Config::new("csi.example.com");
+    /// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+    /// #     panic!()
+    /// # };
+    /// let secret = operation.provisioner_secret()?.ok_or("the class names no secret")?;
+    /// assert_eq!(secret.to_string(), "shop/data-key");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn provisioner_secret(&self) -> Result<Option<SecretReference>, RequestError> {
         self.secret(&ClassParameters::read(&self.class)?, SecretUse::Provisioner)
     }

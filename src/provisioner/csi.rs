@@ -64,6 +64,15 @@ pub struct CreateVolumeRequest {
 
 /// `CapacityRange`: how large a volume must and may be, in bytes. 0 means that
 /// there is no such bound.
+///
+/// ```
+/// use pvbind::provisioner::csi::CapacityRange;
+/// // 10Gi at least, and as much more as the driver's block size makes it.
+/// let range = CapacityRange { required_bytes: 10 << 30, limit_bytes: 0 };
+/// // No upper bound is left out of JSON, as in protobuf's.
+/// assert_eq!(serde_json::to_string(&range)?, r#"{"required_bytes":10737418240}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CapacityRange {
@@ -75,6 +84,16 @@ pub struct CapacityRange {
 }
 
 /// `VolumeCapability`: one way in which a volume must be usable.
+///
+/// ```
+/// use pvbind::provisioner::csi::{AccessMode, AccessType, VolumeCapability};
+/// let capability: VolumeCapability = serde_json::from_value(serde_json::json!({
+///     "mount": {"fs_type": "xfs"}, "access_mode": "SINGLE_NODE_WRITER"}))?;
+/// assert_eq!(capability.access_mode, AccessMode::SingleNodeWriter);
+/// let AccessType::Mount(mount) = capability.access_type else { panic!() };
+/// assert_eq!(mount.fs_type, "xfs");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VolumeCapability {
     /// As a device or as a file system (the `oneof` of the specification).
@@ -85,6 +104,22 @@ pub struct VolumeCapability {
 }
 
 /// How a volume is given to a pod.
+///
+/// ```
+/// use pvbind::provisioner::csi::{AccessMode, AccessType, VolumeCapability};
+/// /// Of a driver that makes ext4 file systems and no other.
+/// fn is_supported(capability: &VolumeCapability) -> bool {
+///     match &capability.access_type {
+///         AccessType::Block(_) => true,
+///         AccessType::Mount(mount) => ["", "ext4"].contains(&mount.fs_type.as_str()),
+///         _ => false,
+///     }
+/// }
+/// let access_type = AccessType::Mount(serde_json::from_str(r#"{"fs_type": "zfs"}"#)?);
+/// let access_mode = AccessMode::SingleNodeWriter;
+/// assert!(!is_supported(&VolumeCapability { access_type, access_mode }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -96,10 +131,28 @@ pub enum AccessType {
 }
 
 /// `BlockVolume`: nothing more is to be said of a raw device.
+///
+/// ```
+/// use pvbind::provisioner::csi::{AccessType, BlockVolume};
+/// // It says nothing, but that it is there says all.
+/// let device = AccessType::Block(BlockVolume {});
+/// assert_eq!(serde_json::to_string(&device)?, r#"{"block":{}}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockVolume {}
 
 /// `MountVolume`: how to mount a file system.
+///
+/// ```
+/// use pvbind::provisioner::csi::MountVolume;
+/// let mount = MountVolume {
+///     fs_type: "xfs".into(),
+///     mount_flags: vec!["noatime".into()], // the class's mountOptions
+/// };
+/// assert_eq!(serde_json::to_string(&mount)?, r#"{"fs_type":"xfs","mount_flags":["noatime"]}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MountVolume {
@@ -113,6 +166,17 @@ pub struct MountVolume {
 
 /// `VolumeCapability.AccessMode.Mode`: by how many nodes, and for what. The
 /// enumeration of the specification is open, and so is this one.
+///
+/// ```
+/// use pvbind::provisioner::csi::AccessMode;
+/// // ReadWriteOnce as a driver is told of it: one node, any number of its pods. With
+/// // the capability SINGLE_NODE_MULTI_WRITER it is told so in other words.
+/// assert_eq!(serde_json::to_string(&AccessMode::SingleNodeWriter)?, r#""SINGLE_NODE_WRITER""#);
+/// // ReadWriteOncePod, which other drivers cannot be told at all.
+/// let one_pod: AccessMode = serde_json::from_str(r#""SINGLE_NODE_SINGLE_WRITER""#)?;
+/// assert_eq!(one_pod, AccessMode::SingleNodeSingleWriter);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[non_exhaustive]
@@ -191,6 +255,17 @@ impl fmt::Display for VolumeContentSource {
 }
 
 /// `TopologyRequirement`: where a volume must be reachable from.
+///
+/// ```
+/// use pvbind::provisioner::csi::TopologyRequirement;
+/// let places: TopologyRequirement = serde_json::from_value(serde_json::json!({
+///     "requisite": [{"segments": {"zone": "a"}}, {"segments": {"zone": "b"}}],
+///     "preferred": [{"segments": {"zone": "b"}}, {"segments": {"zone": "a"}}]}))?;
+/// // Zone b while it has room, for the pod is there; zone a is no mistake.
+/// assert_eq!(places.preferred[0].segments["zone"], "b");
+/// assert!(places.requisite.contains(&places.preferred[1]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TopologyRequirement {
@@ -201,6 +276,15 @@ pub struct TopologyRequirement {
 }
 
 /// `Topology`: a part of a cluster, such as a zone. All the pairs must hold.
+///
+/// ```
+/// use pvbind::provisioner::csi::Topology;
+/// let segments = [("zone", "a"), ("rack", "r1")].map(|(key, value)| (key.into(), value.into()));
+/// // That rack of that zone: both labels, not one of them.
+/// let rack = Topology { segments: segments.into() };
+/// assert_eq!(serde_json::to_string(&rack)?, r#"{"segments":{"rack":"r1","zone":"a"}}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Topology {
@@ -238,6 +322,15 @@ pub struct Volume {
 }
 
 /// `DeleteVolumeRequest`: delete a volume; one that is not there is deleted.
+///
+/// ```
+/// use pvbind::provisioner::csi::DeleteVolumeRequest;
+/// let mut request = DeleteVolumeRequest { volume_id: "vol-0a1b".into(), ..Default::default() };
+/// request.secrets.0.insert("token".into(), "hunter2".into());
+/// // It can be logged as it is.
+/// assert_eq!(serde_json::to_string(&request)?, r#"{"volume_id":"vol-0a1b"}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DeleteVolumeRequest {

@@ -2,6 +2,15 @@
 
 /// Why a sync of a claim or a volume ends with an error, and is tried again.
 /// Where upstream has a text, `Display` is that.
+///
+/// ```
+/// use pvbind::provisioner::ProvisionError;
+/// let error = ProvisionError::NameTaken { volume: "pvc-1b4e".into(), holder: "shop/logs".into() };
+/// assert_eq!(
+///     error.to_string(),
+///     "the volume `pvc-1b4e` is of the claim `shop/logs`, whose uid begins alike"
+/// );
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProvisionError {
@@ -97,6 +106,13 @@ impl ProvisionError {
     }
 
     /// A stable code for programs.
+    ///
+    /// ```
+    /// use pvbind::provisioner::ProvisionError;
+    /// // The text is the driver's, and any; the code is one of few, as labels of metrics must be.
+    /// let error = ProvisionError::Failed { message: "volume vol-0a1b: EIO after 31 s".into() };
+    /// assert_eq!(error.code(), "failed");
+    /// ```
     pub fn code(&self) -> &'static str {
         match self {
             ProvisionError::ClassNotFound { .. } => "class-not-found",

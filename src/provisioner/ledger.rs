@@ -112,6 +112,19 @@ impl ClassVersion {
 
 impl Ledger {
     /// Remembers nothing yet.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::provisioner::{Backoff, Ledger, ProvisionError};
+    /// // Tries again after 1 minute, and never later than that.
+    /// let mut ledger = Ledger::new(Backoff { base: 60_000, cap: 60_000 });
+    /// let failed = Err(ProvisionError::Failed { message: "backend down".into() });
+    /// let volume = PersistentVolume::default();
+    /// assert_eq!([0, 60_000].map(|now| ledger.volume_ended(&volume, &failed, now)), [
+    ///     Some(60_000),
+    ///     Some(120_000),
+    /// ]);
+    /// ```
     pub fn new(backoff: Backoff) -> Self {
         Ledger {
             backoff,
@@ -187,6 +200,33 @@ impl Ledger {
     ///
     /// Call it in every sync that was begun by [`sync_claim`](Self::sync_claim);
     /// [`run_claim`](super::run_claim) does.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// # use pvbind::view::Snapshot;
+    /// # use serde_json::json;
+    /// use pvbind::provisioner::{ClaimNext, Config, Ledger, RequestInputs};
+    /// # let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
+    /// #     "provisioner": "csi.example.com"});
+    /// # let mut view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
+    /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+    /// #         "resources": {"requests": {"storage": "5Gi"}}}}))?;
+    /// # let config = Config::new("csi.example.com");
+    /// # let claim = Arc::new(claim);
+    /// # view.apply(Arc::clone(&claim));
+    /// let mut ledger = Ledger::default();
+    /// let plan = ledger.sync_claim(&config, &view, &claim);
+    /// let ClaimNext::CreateVolume(operation) = plan.verdict else { panic!() };
+    /// let request = operation.request(&config, &view, &RequestInputs::default())?;
+    /// // Before the call, not after: the future that makes it may be dropped.
+    /// ledger.claim_asked(&operation, &request);
+    /// assert!(ledger.is_in_progress(&claim));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn claim_asked(&mut self, operation: &CreateVolume, request: &CreateVolumeRequest) {
         let claim = Arc::clone(operation.claim());
         let uid = claim.metadata.uid().to_owned();
@@ -201,6 +241,29 @@ impl Ledger {
     /// A claim's sync ended at this time: notes whether it is in progress, and
     /// says when to try again; `None` if it is not to be tried until something
     /// changes. A claim that is neither in progress nor in the view is forgotten.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// # use pvbind::api::PersistentVolumeClaim;
+    /// # use pvbind::view::Snapshot;
+    /// use pvbind::provisioner::{ClaimEnd, ClaimOutcome, Ledger, Progress, ProvisionError};
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"}}))?;
+    /// # let claim = Arc::new(claim);
+    /// # let mut view = Snapshot::new();
+    /// # view.apply(Arc::clone(&claim));
+    /// let mut ledger = Ledger::default();
+    /// let mut ended = |outcome, now| {
+    ///     let end = ClaimEnd { outcome, progress: Progress::Finished };
+    ///     ledger.claim_ended(&view, &claim, &end, now)
+    /// };
+    /// let failed = || Err(ProvisionError::Failed { message: "backend down".into() });
+    /// assert_eq!([ended(failed(), 0), ended(failed(), 1_000)], [Some(1_000), Some(3_000)]);
+    /// // A success begins anew; only errors are tried again.
+    /// assert_eq!(ended(Ok(ClaimOutcome::Provisioned { volume: "pvc-u-1".into() }), 3_000), None);
+    /// assert_eq!(ended(failed(), 9_000), Some(10_000));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn claim_ended<V: ClusterView + ?Sized>(
         &mut self,
         view: &V,
@@ -293,6 +356,18 @@ impl Ledger {
 
     /// A volume's sync ended at this time: says when to try again; `None` if it
     /// is not to be tried until something changes.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::provisioner::{Ledger, ProvisionError, VolumeOutcome};
+    /// let volume: PersistentVolume = serde_json::from_str(r#"{"metadata": {"name": "pv-1"}}"#)?;
+    /// let mut ledger = Ledger::default();
+    /// let attached = Err(ProvisionError::Failed { message: "attached to node-1".into() });
+    /// assert_eq!(ledger.volume_ended(&volume, &attached, 5_000), Some(6_000));
+    /// assert_eq!(ledger.volume_ended(&volume, &attached, 6_000), Some(8_000));
+    /// assert_eq!(ledger.volume_ended(&volume, &Ok(VolumeOutcome::Deleted), 8_000), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn volume_ended(
         &mut self,
         volume: &PersistentVolume,
@@ -328,12 +403,59 @@ impl Ledger {
     }
 
     /// Whether a claim is in progress.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// # use pvbind::api::PersistentVolumeClaim;
+    /// # use pvbind::view::Snapshot;
+    /// use pvbind::provisioner::{ClaimEnd, Ledger, Progress, ProvisionError};
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"}}))?;
+    /// # let claim = Arc::new(claim);
+    /// # let mut view = Snapshot::new();
+    /// # view.apply(Arc::clone(&claim));
+    /// let mut ledger = Ledger::default();
+    /// let end = ClaimEnd {
+    ///     outcome: Err(ProvisionError::Failed { message: "timeout".into() }),
+    ///     progress: Progress::InBackground,
+    /// };
+    /// ledger.claim_ended(&view, &claim, &end, 0);
+    /// assert!(ledger.is_in_progress(&claim));
+    /// // It goes by uid: a later claim of the same name is another.
+    /// let mut later = PersistentVolumeClaim::clone(&claim);
+    /// later.metadata.uid = Some("u-2".into());
+    /// assert!(!ledger.is_in_progress(&later));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_in_progress(&self, claim: &PersistentVolumeClaim) -> bool {
         self.in_progress.contains_key(claim.metadata.uid())
     }
 
     /// The claims in progress, by uid, each as it was when the driver was last
     /// asked. They are to be synced even if they are gone.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// # use pvbind::api::PersistentVolumeClaim;
+    /// # use pvbind::view::Snapshot;
+    /// use pvbind::provisioner::{ClaimEnd, Ledger, Progress, ProvisionError};
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"}}))?;
+    /// # let claim = Arc::new(claim);
+    /// # let mut view = Snapshot::new();
+    /// # view.apply(Arc::clone(&claim));
+    /// let mut ledger = Ledger::default();
+    /// # let end = ClaimEnd {
+    /// #     outcome: Err(ProvisionError::Failed { message: "timeout".into() }),
+    /// #     progress: Progress::InBackground,
+    /// # };
+    /// ledger.claim_ended(&view, &claim, &end, 0);
+    /// // The claim is deleted. No watch shows it any more, and the driver may be at it still.
+    /// view.delete(&*claim);
+    /// let due: Vec<_> = ledger.in_progress().map(|claim| claim.metadata.key()).collect();
+    /// assert_eq!(due, ["shop/data"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn in_progress(&self) -> impl ExactSizeIterator<Item = &Arc<PersistentVolumeClaim>> {
         self.in_progress.values().map(|asked| &asked.claim)
     }
@@ -341,6 +463,26 @@ impl Ledger {
     /// A claim is gone: its failures are forgotten. While it is in progress they
     /// are not; they are when that has ended, see
     /// [`claim_ended`](Self::claim_ended).
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// # use pvbind::api::PersistentVolumeClaim;
+    /// # use pvbind::view::Snapshot;
+    /// use pvbind::provisioner::{ClaimEnd, Ledger, Progress, ProvisionError};
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"}}))?;
+    /// # let claim = Arc::new(claim);
+    /// # let mut view = Snapshot::new();
+    /// # view.apply(Arc::clone(&claim));
+    /// let mut ledger = Ledger::default();
+    /// let failed = || Err(ProvisionError::Failed { message: "backend down".into() });
+    /// let end = ClaimEnd { outcome: failed(), progress: Progress::Finished };
+    /// ledger.claim_ended(&view, &claim, &end, 0);
+    /// assert_eq!(ledger.claim_due(&view, &claim), 1_000);
+    /// ledger.forget_claim("u-1"); // the watch said that it was deleted
+    /// assert_eq!(ledger.claim_due(&view, &claim), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn forget_claim(&mut self, uid: &str) {
         if !self.in_progress.contains_key(uid) {
             self.claims.remove(uid);
@@ -348,6 +490,18 @@ impl Ledger {
     }
 
     /// A volume is gone: its failures are forgotten.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::provisioner::{Ledger, ProvisionError};
+    /// let volume: PersistentVolume = serde_json::from_str(r#"{"metadata": {"uid": "u-9"}}"#)?;
+    /// let mut ledger = Ledger::default();
+    /// let failed = Err(ProvisionError::Failed { message: "attached".into() });
+    /// ledger.volume_ended(&volume, &failed, 5_000);
+    /// ledger.forget_volume("u-9"); // somebody deleted it by hand
+    /// assert_eq!(ledger.volume_due(&volume), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn forget_volume(&mut self, uid: &str) {
         self.volumes.remove(uid);
     }

@@ -12,6 +12,34 @@ use crate::plan::{FollowUp, Plan};
 /// More may come with later versions. A program that does not know one gives the
 /// sync up: the next comes to the same point, if the
 /// [`Ledger`](super::Ledger::claim_asked) was told before the driver was called.
+///
+/// ```
+/// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+/// # use pvbind::view::Snapshot;
+/// # use serde_json::json;
+/// # let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
+/// #     "provisioner": "csi.example.com"});
+/// # let view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+/// # let claim: PersistentVolumeClaim = serde_json::from_value(json!({
+/// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+/// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
+/// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+/// #         "resources": {"requests": {"storage": "5Gi"}}}}))?;
+/// use pvbind::provisioner::{ClaimNext, Config, sync_claim};
+/// /// What a log says of it.
+/// fn told(next: &ClaimNext) -> String {
+///     match next {
+///         ClaimNext::Over(end) => format!("over: {}", end.outcome.is_ok()),
+///         ClaimNext::CreateVolume(operation) => format!("asks for {}", operation.volume_name()),
+///         ClaimNext::CleanUp(next) => format!("takes back {}", next.volume_id()),
+///         ClaimNext::ReadVolume(next) => format!("reads {}", next.name()),
+///         _ => "cannot go on".into(),
+///     }
+/// }
+/// let plan = sync_claim(&Config::new("csi.example.com"), &view, &claim);
+/// assert_eq!(told(&plan.verdict), "asks for pvc-u-1");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 #[must_use = "a sync goes on only when it is answered"]
@@ -63,6 +91,23 @@ impl FollowUp for ClaimNext {
 }
 
 /// How a claim's sync ended.
+///
+/// ```
+/// use std::sync::Arc;
+/// use pvbind::api::PersistentVolumeClaim;
+/// use pvbind::provisioner::{ClaimEnd, Ledger, Progress, ProvisionError};
+/// use pvbind::view::Snapshot;
+/// // What the program itself makes of a sync that it gave up before the driver was called.
+/// let message = "shutting down".to_owned();
+/// let given_up = ClaimEnd {
+///     outcome: Err(ProvisionError::Failed { message }),
+///     progress: Progress::Unchanged,
+/// };
+/// let claim = Arc::new(PersistentVolumeClaim::default());
+/// let mut ledger = Ledger::default();
+/// ledger.claim_ended(&Snapshot::new(), &claim, &given_up, 0);
+/// assert!(!ledger.is_in_progress(&claim));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub struct ClaimEnd {
@@ -118,6 +163,14 @@ pub enum ClaimOutcome {
 
 impl ClaimOutcome {
     /// A stable code for programs.
+    ///
+    /// ```
+    /// use pvbind::provisioner::{ClaimOutcome, NotNow};
+    /// // Why it is left alone, not that it is.
+    /// let waits = ClaimOutcome::NotNow(NotNow::NoNodeSelected { class: "fast".into() });
+    /// assert_eq!(waits.code(), "no-node-selected");
+    /// assert_eq!(ClaimOutcome::Rescheduled.code(), "rescheduled");
+    /// ```
     pub fn code(&self) -> &'static str {
         match self {
             ClaimOutcome::NotNow(refusal) => refusal.code(),
@@ -157,6 +210,35 @@ impl fmt::Display for ClaimOutcome {
 }
 
 /// Whether a claim is in progress after a sync.
+///
+/// ```
+/// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+/// # use pvbind::view::Snapshot;
+/// # use serde_json::json;
+/// # let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
+/// #     "provisioner": "csi.example.com"});
+/// # let view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+/// # let claim: PersistentVolumeClaim = serde_json::from_value(json!({
+/// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+/// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
+/// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+/// #         "resources": {"requests": {"storage": "5Gi"}}}}))?;
+/// # let config = Config::new("csi.example.com");
+/// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+/// #     panic!()
+/// # };
+/// use pvbind::provisioner::{CallState, Progress};
+/// # use pvbind::provisioner::{ClaimNext, Config, sync_claim};
+/// let after = |state| match operation.clone().failed("the backend says no", state).verdict {
+///     ClaimNext::Over(end) => end.progress,
+///     _ => panic!(),
+/// };
+/// assert_eq!(after(CallState::Finished), Progress::Finished);
+/// assert_eq!(after(CallState::InBackground), Progress::InBackground);
+/// // Not called at all: an earlier call counts as before.
+/// assert_eq!(after(CallState::NoChange), Progress::Unchanged);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Progress {
@@ -225,6 +307,37 @@ pub struct ReadHolder {
 
 impl ReadHolder {
     /// The volume's name.
+    ///
+    /// ```
+    /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// # use pvbind::view::Snapshot;
+    /// # use serde_json::json;
+    /// # let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
+    /// #     "provisioner": "csi.example.com"});
+    /// # let view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
+    /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+    /// #         "resources": {"requests": {"storage": "5Gi"}}}}))?;
+    /// # let config = Config::new("csi.example.com");
+    /// # use pvbind::provisioner::{ClaimNext, Config, RequestInputs, csi, sync_claim};
+    /// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+    /// #     panic!()
+    /// # };
+    /// # let request = operation.request(&config, &view, &RequestInputs::default())?;
+    /// # let small = csi::Volume {
+    /// #     volume_id: "vol-0a1b".into(),
+    /// #     capacity_bytes: 1 << 30, // of 5Gi
+    /// #     ..csi::Volume::default()
+    /// # };
+    /// let ClaimNext::ReadVolume(read) = operation.created(&config, &request, &small).verdict else {
+    ///     panic!()
+    /// };
+    /// // A GET of this, from the API server: a cache may lag behind.
+    /// assert_eq!(read.name(), "pvc-u-1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn name(&self) -> &str {
         &self.volume
     }
@@ -232,6 +345,41 @@ impl ReadHolder {
     /// Goes on with what was read; `None` if there is no such volume. Another
     /// claim's volume is left alone, and so is the backend's, which is that
     /// claim's too: [`ProvisionError::NameTaken`].
+    ///
+    /// ```
+    /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// # use pvbind::view::Snapshot;
+    /// # use serde_json::json;
+    /// # let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
+    /// #     "provisioner": "csi.example.com"});
+    /// # let view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
+    /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+    /// #         "resources": {"requests": {"storage": "5Gi"}}}}))?;
+    /// # let config = Config::new("csi.example.com");
+    /// # use pvbind::provisioner::{ClaimNext, Config, RequestInputs, csi, sync_claim};
+    /// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+    /// #     panic!()
+    /// # };
+    /// # let request = operation.request(&config, &view, &RequestInputs::default())?;
+    /// let small = csi::Volume {
+    ///     volume_id: "vol-0a1b".into(),
+    ///     capacity_bytes: 1 << 30, // of 5Gi
+    ///     ..csi::Volume::default()
+    /// };
+    /// let ClaimNext::ReadVolume(read) = operation.created(&config, &request, &small).verdict else {
+    ///     panic!()
+    /// };
+    /// // The object is there, from an earlier and better answer: its data stays.
+    /// let object = serde_json::from_value(json!({"metadata": {"name": "pvc-u-1"}, "spec": {
+    ///     "claimRef": {"uid": "u-1"}, "csi": {"volumeHandle": "vol-0a1b"}}}))?;
+    /// assert!(matches!(read.clone().answer(Some(object)).verdict, ClaimNext::Over(_)));
+    /// // It is not: what the driver made is taken back.
+    /// assert!(matches!(read.answer(None).verdict, ClaimNext::CleanUp(_)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn answer(self, volume: Option<PersistentVolume>) -> Plan<ClaimNext> {
         let name = self.volume.clone();
         let outcome = match (volume, self.clean_up) {
@@ -258,6 +406,42 @@ impl ReadHolder {
 
     /// The API server did not answer. The claim stays in progress: the next sync
     /// is given the same volume, and asks again.
+    ///
+    /// ```
+    /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// # use pvbind::view::Snapshot;
+    /// # use serde_json::json;
+    /// # let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
+    /// #     "provisioner": "csi.example.com"});
+    /// # let view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
+    /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+    /// #         "resources": {"requests": {"storage": "5Gi"}}}}))?;
+    /// # let config = Config::new("csi.example.com");
+    /// use pvbind::provisioner::Progress;
+    /// # use pvbind::provisioner::{ClaimNext, Config, RequestInputs, csi, sync_claim};
+    /// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+    /// #     panic!()
+    /// # };
+    /// # let request = operation.request(&config, &view, &RequestInputs::default())?;
+    /// # let small = csi::Volume {
+    /// #     volume_id: "vol-0a1b".into(),
+    /// #     capacity_bytes: 1 << 30, // of 5Gi
+    /// #     ..csi::Volume::default()
+    /// # };
+    /// # let ClaimNext::ReadVolume(read) = operation.created(&config, &request, &small).verdict else {
+    /// #     panic!()
+    /// # };
+    /// let ClaimNext::Over(end) = read.failed("etcdserver: request timed out").verdict else {
+    ///     panic!()
+    /// };
+    /// // Nothing is deleted on a guess; the driver is asked again.
+    /// assert_eq!(end.outcome.map_err(|error| error.code()), Err("write-failed"));
+    /// assert_eq!(end.progress, Progress::InBackground);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn failed(self, message: &str) -> Plan<ClaimNext> {
         let message = message.to_owned();
         Plan::empty(ClaimNext::Over(ClaimEnd {
@@ -341,6 +525,38 @@ impl CleanUp {
     }
 
     /// The driver's name for the volume.
+    ///
+    /// ```
+    /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// # use pvbind::view::Snapshot;
+    /// # use serde_json::json;
+    /// # let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
+    /// #     "provisioner": "csi.example.com"});
+    /// # let view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
+    /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+    /// #         "resources": {"requests": {"storage": "5Gi"}}}}))?;
+    /// # let config = Config::new("csi.example.com");
+    /// # use pvbind::provisioner::{ClaimNext, Config, RequestInputs, csi, sync_claim};
+    /// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+    /// #     panic!()
+    /// # };
+    /// # let request = operation.request(&config, &view, &RequestInputs::default())?;
+    /// # let small = csi::Volume {
+    /// #     volume_id: "vol-0a1b".into(),
+    /// #     capacity_bytes: 1 << 30, // of 5Gi
+    /// #     ..csi::Volume::default()
+    /// # };
+    /// # let ClaimNext::ReadVolume(read) = operation.created(&config, &request, &small).verdict else {
+    /// #     panic!()
+    /// # };
+    /// let ClaimNext::CleanUp(clean_up) = read.answer(None).verdict else { panic!() };
+    /// // For DeleteVolume: the driver's name, not `pvc-u-1`.
+    /// assert_eq!(clean_up.volume_id(), "vol-0a1b");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn volume_id(&self) -> &str {
         &self.volume_id
     }
@@ -363,16 +579,116 @@ impl CleanUp {
     }
 
     /// The operation that made it: for its secret.
+    ///
+    /// ```
+    /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// # use pvbind::view::Snapshot;
+    /// # use serde_json::json;
+    /// # let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
+    /// #     "provisioner": "csi.example.com"});
+    /// # let view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
+    /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+    /// #         "resources": {"requests": {"storage": "5Gi"}}}}))?;
+    /// # let config = Config::new("csi.example.com");
+    /// # use pvbind::provisioner::{ClaimNext, Config, RequestInputs, csi, sync_claim};
+    /// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+    /// #     panic!()
+    /// # };
+    /// # let request = operation.request(&config, &view, &RequestInputs::default())?;
+    /// # let small = csi::Volume {
+    /// #     volume_id: "vol-0a1b".into(),
+    /// #     capacity_bytes: 1 << 30, // of 5Gi
+    /// #     ..csi::Volume::default()
+    /// # };
+    /// # let ClaimNext::ReadVolume(read) = operation.created(&config, &request, &small).verdict else {
+    /// #     panic!()
+    /// # };
+    /// let ClaimNext::CleanUp(clean_up) = read.answer(None).verdict else { panic!() };
+    /// // DeleteVolume wants the secret that CreateVolume had.
+    /// assert_eq!(clean_up.operation().provisioner_secret()?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn operation(&self) -> &CreateVolume {
         &self.operation
     }
 
     /// Why it does not serve.
+    ///
+    /// ```
+    /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// # use pvbind::view::Snapshot;
+    /// # use serde_json::json;
+    /// # let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
+    /// #     "provisioner": "csi.example.com"});
+    /// # let view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
+    /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+    /// #         "resources": {"requests": {"storage": "5Gi"}}}}))?;
+    /// # let config = Config::new("csi.example.com");
+    /// use pvbind::provisioner::AnswerError;
+    /// # use pvbind::provisioner::{ClaimNext, Config, RequestInputs, csi, sync_claim};
+    /// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+    /// #     panic!()
+    /// # };
+    /// # let request = operation.request(&config, &view, &RequestInputs::default())?;
+    /// # let small = csi::Volume {
+    /// #     volume_id: "vol-0a1b".into(),
+    /// #     capacity_bytes: 1 << 30, // of 5Gi
+    /// #     ..csi::Volume::default()
+    /// # };
+    /// # let ClaimNext::ReadVolume(read) = operation.created(&config, &request, &small).verdict else {
+    /// #     panic!()
+    /// # };
+    /// let ClaimNext::CleanUp(clean_up) = read.answer(None).verdict else { panic!() };
+    /// let too_small = AnswerError::TooSmall { has: 1 << 30, asked: 5 << 30 };
+    /// assert_eq!(*clean_up.error(), too_small);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn error(&self) -> &AnswerError {
         &self.error
     }
 
     /// The driver deleted it.
+    ///
+    /// ```
+    /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// # use pvbind::view::Snapshot;
+    /// # use serde_json::json;
+    /// # let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
+    /// #     "provisioner": "csi.example.com"});
+    /// # let view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
+    /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+    /// #         "resources": {"requests": {"storage": "5Gi"}}}}))?;
+    /// # let config = Config::new("csi.example.com");
+    /// use pvbind::provisioner::Progress;
+    /// # use pvbind::provisioner::{ClaimNext, Config, RequestInputs, csi, sync_claim};
+    /// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+    /// #     panic!()
+    /// # };
+    /// # let request = operation.request(&config, &view, &RequestInputs::default())?;
+    /// # let small = csi::Volume {
+    /// #     volume_id: "vol-0a1b".into(),
+    /// #     capacity_bytes: 1 << 30, // of 5Gi
+    /// #     ..csi::Volume::default()
+    /// # };
+    /// # let ClaimNext::ReadVolume(read) = operation.created(&config, &request, &small).verdict else {
+    /// #     panic!()
+    /// # };
+    /// let ClaimNext::CleanUp(clean_up) = read.answer(None).verdict else { panic!() };
+    /// let ClaimNext::Over(end) = clean_up.deleted().verdict else { panic!() };
+    /// // Gone, and the claim has no volume all the same: it is an error, and tried again.
+    /// assert_eq!(end.outcome.map_err(|error| error.code()), Err("failed"));
+    /// assert_eq!(end.progress, Progress::InBackground);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn deleted(self) -> Plan<ClaimNext> {
         let message = self.error.to_string();
         self.operation.failed(&message, CallState::InBackground)
@@ -381,6 +697,42 @@ impl CleanUp {
     /// The driver could not delete it: the next sync is given the same volume,
     /// and asks again. The text, which is upstream's, names the volume as it was
     /// asked for, not as the driver does.
+    ///
+    /// ```
+    /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// # use pvbind::view::Snapshot;
+    /// # use serde_json::json;
+    /// # let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
+    /// #     "provisioner": "csi.example.com"});
+    /// # let view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+    /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
+    /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+    /// #         "resources": {"requests": {"storage": "5Gi"}}}}))?;
+    /// # let config = Config::new("csi.example.com");
+    /// # use pvbind::provisioner::{ClaimNext, Config, RequestInputs, csi, sync_claim};
+    /// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
+    /// #     panic!()
+    /// # };
+    /// # let request = operation.request(&config, &view, &RequestInputs::default())?;
+    /// # let small = csi::Volume {
+    /// #     volume_id: "vol-0a1b".into(),
+    /// #     capacity_bytes: 1 << 30, // of 5Gi
+    /// #     ..csi::Volume::default()
+    /// # };
+    /// # let ClaimNext::ReadVolume(read) = operation.created(&config, &request, &small).verdict else {
+    /// #     panic!()
+    /// # };
+    /// let ClaimNext::CleanUp(clean_up) = read.answer(None).verdict else { panic!() };
+    /// let ClaimNext::Over(end) = clean_up.failed("in use").verdict else { panic!() };
+    /// assert_eq!(
+    ///     end.outcome.map_err(|error| error.to_string()),
+    ///     Err("created volume capacity 1073741824 less than requested capacity 5368709120. \
+    ///          Cleanup of volume pvc-u-1 failed, volume is orphaned: in use".to_owned())
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn failed(self, message: &str) -> Plan<ClaimNext> {
         let (error, volume) = (&self.error, self.operation.volume_name());
         let message =

@@ -50,6 +50,12 @@ impl SecretUse {
     ];
 
     /// How the reserved keys name the use.
+    ///
+    /// ```
+    /// use pvbind::provisioner::{RESERVED_PREFIX, SecretUse};
+    /// let key = format!("{RESERVED_PREFIX}{}-secret-name", SecretUse::ControllerExpand.as_str());
+    /// assert_eq!(key, "csi.storage.k8s.io/controller-expand-secret-name");
+    /// ```
     pub fn as_str(self) -> &'static str {
         match self {
             SecretUse::Provisioner => "provisioner",
