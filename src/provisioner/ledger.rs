@@ -111,7 +111,8 @@ impl ClassVersion {
 }
 
 impl Ledger {
-    /// Remembers nothing yet.
+    /// Remembers nothing yet. What fails is tried again after these delays, in
+    /// milliseconds; [`Ledger::default`] has the sidecar's.
     ///
     /// ```
     /// use pvbind::api::PersistentVolume;
@@ -238,9 +239,10 @@ impl Ledger {
         self.in_progress.insert(uid, asked);
     }
 
-    /// A claim's sync ended at this time: notes whether it is in progress, and
-    /// says when to try again; `None` if it is not to be tried until something
-    /// changes. A claim that is neither in progress nor in the view is forgotten.
+    /// A claim's sync ended at this time (`now`, in milliseconds): notes whether it
+    /// is in progress, and says when to try again, in milliseconds on the same
+    /// clock; `None` if it is not to be tried until something changes. A claim that
+    /// is neither in progress nor in the view is forgotten.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -313,8 +315,9 @@ impl Ledger {
         Some(due)
     }
 
-    /// When a claim may be tried (again); 0 if at once. A claim that was
-    /// infeasible is due at once when its class changed.
+    /// When a claim may be tried (again), in milliseconds on the clock of
+    /// [`claim_ended`](Self::claim_ended); 0 if at once. A claim that was infeasible
+    /// is due at once when its class changed.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -354,8 +357,9 @@ impl Ledger {
         }
     }
 
-    /// A volume's sync ended at this time: says when to try again; `None` if it
-    /// is not to be tried until something changes.
+    /// A volume's sync ended at this time (`now`, in milliseconds): says when to try
+    /// again, in milliseconds on the same clock; `None` if it is not to be tried
+    /// until something changes.
     ///
     /// ```
     /// use pvbind::api::PersistentVolume;
@@ -385,7 +389,8 @@ impl Ledger {
         Some(due)
     }
 
-    /// When a volume may be tried (again); 0 if at once.
+    /// When a volume may be tried (again), in milliseconds on the clock of
+    /// [`volume_ended`](Self::volume_ended); 0 if at once.
     ///
     /// ```
     /// use pvbind::api::PersistentVolume;

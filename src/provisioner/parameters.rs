@@ -140,6 +140,18 @@ impl ClassParameters {
     /// # Errors
     /// A reserved key that there is not; a file system under two keys; a secret
     /// with a name and no namespace or the other way round.
+    ///
+    /// ```
+    /// use pvbind::api::StorageClass;
+    /// use pvbind::provisioner::ClassParameters;
+    /// let class: StorageClass = serde_json::from_value(serde_json::json!({"parameters": {
+    ///     "csi.storage.k8s.io/node-stage-secret-name": "luks"}}))?;
+    /// assert_eq!(
+    ///     ClassParameters::read(&class).map_err(|error| error.to_string()),
+    ///     Err("the class's node-stage secret needs both a name and a namespace".to_owned())
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read(class: &StorageClass) -> Result<Self, RequestError> {
         let mut parameters = ClassParameters::default();
         for (key, value) in class.parameters.iter().flatten() {
@@ -169,11 +181,36 @@ impl ClassParameters {
     }
 
     /// The parameters that are the driver's.
+    ///
+    /// ```
+    /// use pvbind::api::StorageClass;
+    /// use pvbind::provisioner::ClassParameters;
+    /// let class: StorageClass = serde_json::from_value(serde_json::json!({"parameters": {
+    ///     "iops": "3000", "fsType": "xfs",
+    ///     "csi.storage.k8s.io/provisioner-secret-name": "backend",
+    ///     "csi.storage.k8s.io/provisioner-secret-namespace": "storage"}}))?;
+    /// let parameters = ClassParameters::read(&class)?;
+    /// // The old key for the file system means something to both.
+    /// assert!(parameters.for_driver().keys().eq(["fsType", "iops"]));
+    /// assert_eq!(parameters.fs_type(), Some("xfs"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn for_driver(&self) -> &BTreeMap<String, String> {
         &self.for_driver
     }
 
     /// The file system that the class names.
+    ///
+    /// ```
+    /// use pvbind::api::StorageClass;
+    /// use pvbind::provisioner::ClassParameters;
+    /// let class: StorageClass = serde_json::from_value(serde_json::json!({"parameters": {
+    ///     "csi.storage.k8s.io/fstype": "xfs"}}))?;
+    /// assert_eq!(ClassParameters::read(&class)?.fs_type(), Some("xfs"));
+    /// // `Config::default_fs_type` is none of the class's.
+    /// assert_eq!(ClassParameters::default().fs_type(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn fs_type(&self) -> Option<&str> {
         self.fs_type.as_deref()
     }

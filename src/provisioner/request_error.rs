@@ -148,6 +148,17 @@ pub enum RequestError {
 
 impl RequestError {
     /// A stable code for programs.
+    ///
+    /// ```
+    /// use pvbind::provisioner::{RequestError, TopologyError};
+    /// // One code for all that can be wrong with topology; the text tells which.
+    /// let error = RequestError::Topology(TopologyError::NoTopology);
+    /// assert_eq!(error.code(), "topology");
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "error generating accessibility requirements: no available topology found"
+    /// );
+    /// ```
     pub fn code(&self) -> &'static str {
         match self {
             RequestError::NoUid => "no-uid",

@@ -20,17 +20,103 @@ use crate::view::{Held, ProvisioningView};
 /// ([`csi::Volume::content_source`]), or the volume is deleted again.
 ///
 /// See [`run_claim`] for an example.
+///
+/// ```
+/// use std::collections::BTreeSet;
+/// use pvbind::provisioner::{CreateAnswer, DeleteAnswer, Driver, csi};
+/// /// Disks by name, as many as are asked for.
+/// struct Disks(BTreeSet<String>);
+/// impl Driver for Disks {
+///     fn create_volume(&mut self, request: csi::CreateVolumeRequest) -> CreateAnswer {
+///         self.0.insert(request.name.clone());
+///         CreateAnswer::Created(csi::Volume { volume_id: request.name, ..Default::default() })
+///     }
+///     fn delete_volume(&mut self, request: csi::DeleteVolumeRequest) -> DeleteAnswer {
+///         self.0.remove(&request.volume_id); // gone, or never there
+///         DeleteAnswer::Deleted
+///     }
+/// }
+/// # let mut disks = Disks(BTreeSet::new());
+/// # disks.create_volume(csi::CreateVolumeRequest::default());
+/// # assert_eq!(disks.0.len(), 1);
+/// # disks.delete_volume(csi::DeleteVolumeRequest::default());
+/// # assert_eq!(disks.0.len(), 0);
+/// ```
 pub trait Driver {
     /// Makes a volume, or gives the one that it made under this name before.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use pvbind::provisioner::{CreateAnswer, Driver, csi};
+    /// # use pvbind::provisioner::DeleteAnswer;
+    /// struct Disks(BTreeMap<String, String>);
+    /// impl Driver for Disks {
+    ///     fn create_volume(&mut self, request: csi::CreateVolumeRequest) -> CreateAnswer {
+    ///         let next = format!("vol-{}", self.0.len());
+    ///         let volume_id = self.0.entry(request.name).or_insert(next).clone();
+    ///         CreateAnswer::Created(csi::Volume { volume_id, ..Default::default() })
+    ///     }
+    /// #     fn delete_volume(&mut self, _: csi::DeleteVolumeRequest) -> DeleteAnswer {
+    /// #         DeleteAnswer::Deleted
+    /// #     }
+    /// }
+    /// let mut disks = Disks(BTreeMap::new());
+    /// let request = csi::CreateVolumeRequest { name: "pvc-u-1".into(), ..Default::default() };
+    /// let first = disks.create_volume(request.clone());
+    /// assert_eq!(disks.create_volume(request), first); // as after a restart
+    /// ```
     fn create_volume(&mut self, request: csi::CreateVolumeRequest) -> CreateAnswer;
 
     /// Deletes a volume; one that is not there is deleted.
+    ///
+    /// ```
+    /// use pvbind::provisioner::{DeleteAnswer, Driver, csi};
+    /// # use pvbind::provisioner::CreateAnswer;
+    /// struct Disks { attached: Vec<String> }
+    /// impl Driver for Disks {
+    ///     fn delete_volume(&mut self, request: csi::DeleteVolumeRequest) -> DeleteAnswer {
+    ///         match self.attached.contains(&request.volume_id) {
+    ///             true => DeleteAnswer::Failed("still attached".into()),
+    ///             false => DeleteAnswer::Deleted,
+    ///         }
+    ///     }
+    /// #     fn create_volume(&mut self, _: csi::CreateVolumeRequest) -> CreateAnswer {
+    /// #         CreateAnswer::Created(csi::Volume::default())
+    /// #     }
+    /// }
+    /// let mut disks = Disks { attached: vec!["vol-1".into()] };
+    /// let request = csi::DeleteVolumeRequest { volume_id: "vol-0".into(), ..Default::default() };
+    /// assert_eq!(disks.delete_volume(request), DeleteAnswer::Deleted); // though there is none
+    /// ```
     fn delete_volume(&mut self, request: csi::DeleteVolumeRequest) -> DeleteAnswer;
 
     /// The content of a secret.
     ///
     /// # Errors
-    /// A text that says why there is none; so for all methods below.
+    /// A text that says why there is none.
+    ///
+    /// ```
+    /// use pvbind::provisioner::{Driver, SecretReference, csi};
+    /// # use pvbind::provisioner::{CreateAnswer, DeleteAnswer};
+    /// struct Disks;
+    /// impl Driver for Disks {
+    ///     fn secrets(&mut self, secret: &SecretReference) -> Result<csi::Secrets, String> {
+    ///         match secret.to_string().as_str() {
+    ///             "storage/backend" => Ok(csi::Secrets([("token".into(), "hunter2".into())].into())),
+    ///             _ => Err(format!("no permission to read secret `{secret}`")),
+    ///         }
+    ///     }
+    /// #     fn create_volume(&mut self, _: csi::CreateVolumeRequest) -> CreateAnswer {
+    /// #         CreateAnswer::Created(csi::Volume::default())
+    /// #     }
+    /// #     fn delete_volume(&mut self, _: csi::DeleteVolumeRequest) -> DeleteAnswer {
+    /// #         DeleteAnswer::Deleted
+    /// #     }
+    /// }
+    /// let secret = SecretReference { namespace: "storage".into(), name: "backend".into() };
+    /// assert_eq!(Disks.secrets(&secret)?.0["token"], "hunter2");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn secrets(&mut self, secret: &SecretReference) -> Result<csi::Secrets, String> {
         Err(format!("secret `{secret}` was not found"))
     }
@@ -39,6 +125,35 @@ pub trait Driver {
     /// `None` for a source that is found without, which all others are. What is to
     /// be checked first says [`RequestInputs::content_source`], a ReferenceGrant
     /// for a source in another namespace above all.
+    ///
+    /// # Errors
+    /// A text that says what stands against reading from the source.
+    ///
+    /// ```
+    /// use pvbind::provisioner::{DataSource, Driver, csi::VolumeContentSource};
+    /// # use pvbind::provisioner::{CreateAnswer, DeleteAnswer, csi};
+    /// struct Disks;
+    /// impl Driver for Disks {
+    ///     fn content_source(
+    ///         &mut self,
+    ///         source: &DataSource,
+    ///     ) -> Result<Option<VolumeContentSource>, String> {
+    ///         let DataSource::Snapshot { name, .. } = source else { return Ok(None) };
+    ///         // What the VolumeSnapshotContent says, once all is checked.
+    ///         Ok(Some(VolumeContentSource::Snapshot { snapshot_id: format!("snap-of-{name}") }))
+    ///     }
+    /// #     fn create_volume(&mut self, _: csi::CreateVolumeRequest) -> CreateAnswer {
+    /// #         CreateAnswer::Created(csi::Volume::default())
+    /// #     }
+    /// #     fn delete_volume(&mut self, _: csi::DeleteVolumeRequest) -> DeleteAnswer {
+    /// #         DeleteAnswer::Deleted
+    /// #     }
+    /// }
+    /// let nightly = DataSource::Snapshot { namespace: "shop".into(), name: "nightly".into() };
+    /// let source = Disks.content_source(&nightly)?.ok_or("none")?;
+    /// assert_eq!(source.to_string(), "snapshot `snap-of-nightly`");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn content_source(
         &mut self,
         source: &DataSource,
@@ -48,7 +163,34 @@ pub trait Driver {
     }
 
     /// The parameters of a VolumeAttributesClass; `None` if there is no such
-    /// class. One whose `driverName` is another driver's is an error.
+    /// class. Asked only if [`Config::modifies_volumes`].
+    ///
+    /// # Errors
+    /// A text that says why there are none; so if its `driverName` is another
+    /// driver's.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use pvbind::provisioner::Driver;
+    /// # use pvbind::provisioner::{CreateAnswer, DeleteAnswer, csi};
+    /// struct Disks(BTreeMap<String, BTreeMap<String, String>>);
+    /// impl Driver for Disks {
+    ///     fn attributes(&mut self, class: &str) -> Result<Option<BTreeMap<String, String>>, String> {
+    ///         Ok(self.0.get(class).cloned())
+    ///     }
+    /// #     fn create_volume(&mut self, _: csi::CreateVolumeRequest) -> CreateAnswer {
+    /// #         CreateAnswer::Created(csi::Volume::default())
+    /// #     }
+    /// #     fn delete_volume(&mut self, _: csi::DeleteVolumeRequest) -> DeleteAnswer {
+    /// #         DeleteAnswer::Deleted
+    /// #     }
+    /// }
+    /// let iops = BTreeMap::from([("iops".to_owned(), "3000".to_owned())]);
+    /// let mut disks = Disks([("gold".to_owned(), iops)].into());
+    /// assert_eq!(disks.attributes("gold")?.ok_or("none")?["iops"], "3000");
+    /// assert_eq!(disks.attributes("silver")?, None); // the claim waits for the class
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn attributes(&mut self, class: &str) -> Result<Option<BTreeMap<String, String>>, String> {
         let _ = class;
         Ok(None)
@@ -56,6 +198,21 @@ pub trait Driver {
 }
 
 /// What a driver answers when it is asked for a volume.
+///
+/// ```
+/// use pvbind::provisioner::{CallState, CreateAnswer};
+/// /// What a backend's HTTP status comes to.
+/// fn answer(status: u16, message: String) -> CreateAnswer {
+///     match status {
+///         400 | 422 => CreateAnswer::Infeasible(message),
+///         507 => CreateAnswer::Failed { message, state: CallState::Reschedule },
+///         // 504 too: the backend may have made it.
+///         500.. => CreateAnswer::Failed { message, state: CallState::InBackground },
+///         _ => CreateAnswer::Failed { message, state: CallState::Finished },
+///     }
+/// }
+/// assert_eq!(answer(422, "no type nvme9".into()), CreateAnswer::Infeasible("no type nvme9".into()));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum CreateAnswer {
@@ -79,6 +236,20 @@ pub enum CreateAnswer {
 }
 
 /// What a driver answers when it is to delete a volume.
+///
+/// ```
+/// use pvbind::provisioner::DeleteAnswer;
+/// /// What a backend's HTTP status comes to.
+/// fn answer(status: u16) -> DeleteAnswer {
+///     match status {
+///         200..=299 | 404 => DeleteAnswer::Deleted,
+///         // Not `Ignored`: the volume would stay for ever.
+///         _ => DeleteAnswer::Failed(format!("the backend said {status}")),
+///     }
+/// }
+/// assert_eq!(answer(404), DeleteAnswer::Deleted);
+/// assert_eq!(answer(409), DeleteAnswer::Failed("the backend said 409".into()));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DeleteAnswer {
@@ -93,6 +264,55 @@ pub enum DeleteAnswer {
 }
 
 /// What was done in a claim's sync.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim, read_objects};
+/// # use pvbind::plan::{ApiError, ApiServer, Change, Event};
+/// # use pvbind::provisioner::{Config, CreateAnswer, DeleteAnswer, Driver, Ledger, csi};
+/// # use pvbind::view::Snapshot;
+/// # use serde_json::json;
+/// use pvbind::provisioner::{ClaimReport, run_claim};
+/// # struct Disks;
+/// # impl Driver for Disks {
+/// #     fn create_volume(&mut self, r: csi::CreateVolumeRequest) -> CreateAnswer {
+/// #         CreateAnswer::Created(csi::Volume { volume_id: r.name, ..Default::default() })
+/// #     }
+/// #     fn delete_volume(&mut self, _: csi::DeleteVolumeRequest) -> DeleteAnswer {
+/// #         DeleteAnswer::Deleted
+/// #     }
+/// # }
+/// # struct Server;
+/// # impl ApiServer for Server {
+/// #     fn update_volume(&mut self, c: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { Ok((*c.to).clone()) }
+/// #     fn update_volume_status(&mut self, c: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { Ok((*c.to).clone()) }
+/// #     fn update_claim(&mut self, c: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { Ok((*c.to).clone()) }
+/// #     fn update_claim_status(&mut self, c: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { Ok((*c.to).clone()) }
+/// #     fn create_volume(&mut self, v: &PersistentVolume) -> Result<PersistentVolume, ApiError> { Ok(v.clone()) }
+/// #     fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> { Ok(()) }
+/// #     fn record_event(&mut self, _: &Event) {}
+/// #     fn read_claim(&mut self, _: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> { Ok(None) }
+/// #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { Ok(None) }
+/// # }
+/// # let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
+/// #     "provisioner": "csi.example.com"});
+/// # let mut view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+/// # let claim: PersistentVolumeClaim = serde_json::from_value(json!({
+/// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+/// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
+/// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+/// #         "resources": {"requests": {"storage": "5Gi"}}}}))?;
+/// # let config = Config::new("csi.example.com");
+/// # let (mut server, mut driver, mut ledger) = (Server, Disks, Ledger::default());
+/// # let claim = Arc::new(claim);
+/// # view.apply(Arc::clone(&claim));
+/// let ClaimReport { done, end } =
+///     run_claim(&config, &view, &mut server, &mut driver, &mut ledger, &claim);
+/// let told: Vec<String> = done.iter().map(|done| done.step.to_string()).collect();
+/// assert_eq!(told[1], "create persistentvolumes pvc-u-1"); // told[0] is the event
+/// assert_eq!(end.outcome?.to_string(), "the volume `pvc-u-1` was made");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub struct ClaimReport {
@@ -103,6 +323,47 @@ pub struct ClaimReport {
 }
 
 /// What was done in a volume's sync.
+///
+/// ```
+/// # use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
+/// # use pvbind::plan::{ApiError, ApiErrorKind, ApiServer, Change, Event};
+/// # use pvbind::provisioner::{Config, CreateAnswer, DeleteAnswer, Driver, csi};
+/// # use pvbind::view::Snapshot;
+/// use pvbind::provisioner::{VolumeReport, run_volume};
+/// # struct Disks;
+/// # impl Driver for Disks {
+/// #     fn create_volume(&mut self, r: csi::CreateVolumeRequest) -> CreateAnswer {
+/// #         CreateAnswer::Created(csi::Volume { volume_id: r.name, ..Default::default() })
+/// #     }
+/// #     fn delete_volume(&mut self, _: csi::DeleteVolumeRequest) -> DeleteAnswer {
+/// #         DeleteAnswer::Deleted
+/// #     }
+/// # }
+/// # struct Server;
+/// # impl ApiServer for Server {
+/// #     fn update_volume(&mut self, c: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { Err(ApiError::new(ApiErrorKind::Conflict, "the object has been modified")) }
+/// #     fn update_volume_status(&mut self, c: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { Err(ApiError::new(ApiErrorKind::Conflict, "the object has been modified")) }
+/// #     fn update_claim(&mut self, c: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { Ok((*c.to).clone()) }
+/// #     fn update_claim_status(&mut self, c: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { Ok((*c.to).clone()) }
+/// #     fn create_volume(&mut self, v: &PersistentVolume) -> Result<PersistentVolume, ApiError> { Ok(v.clone()) }
+/// #     fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> { Ok(()) }
+/// #     fn record_event(&mut self, _: &Event) {}
+/// #     fn read_claim(&mut self, _: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> { Ok(None) }
+/// #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { Ok(None) }
+/// # }
+/// # let (config, view) = (Config::new("csi.example.com"), Snapshot::new());
+/// # let (mut server, mut driver) = (Server, Disks);
+/// # let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+/// #     "metadata": {"name": "pv-1"}, "status": {"phase": "Bound"},
+/// #     "spec": {"persistentVolumeReclaimPolicy": "Delete", "csi": {"driver": "csi.example.com"}}}))?;
+/// // A bound volume is to get its finalizer, and another writer was faster.
+/// let VolumeReport { done, outcome } =
+///     run_volume(&config, &view, &mut server, &mut driver, &volume);
+/// assert_eq!(done[0].step.to_string(), "update persistentvolumes pv-1");
+/// assert!(done[0].error().is_some());
+/// assert_eq!(outcome.map_err(|error| error.code()), Err("write-failed"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub struct VolumeReport {
@@ -123,6 +384,10 @@ pub struct VolumeReport {
 /// [same loop](super#the-loop-of-an-asynchronous-embedder). There are no hooks for
 /// classes and volumes of in-tree plugins, for attached volumes or for claims of
 /// other nodes; who needs them writes the loop too.
+///
+/// # Cost
+/// That of the calls it makes, to the driver and the API server, and of
+/// [`CreateVolume::request`] between them.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -301,6 +566,10 @@ fn read_secret(
 /// Nothing asks whether the volume is attached still, or whether it is on this
 /// node: a driver that must not delete it then answers
 /// [`Failed`](DeleteAnswer::Failed).
+///
+/// # Cost
+/// That of the calls it makes, to the driver and the API server. A settled volume
+/// costs none: see [`sync_volume`].
 ///
 /// ```
 /// use pvbind::provisioner::{

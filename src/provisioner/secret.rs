@@ -31,6 +31,23 @@ impl fmt::Display for SecretReference {
 
 /// What stands for the variables in a secret's name; see
 /// [`ClassParameters::secret`](super::ClassParameters::secret) for its use.
+///
+/// ```
+/// use pvbind::api::{ObjectMeta, StorageClass};
+/// use pvbind::provisioner::{ClassParameters, SecretNames, SecretUse};
+/// let class: StorageClass = serde_json::from_value(serde_json::json!({"parameters": {
+///     "csi.storage.k8s.io/secret-name": "${pvc.annotations['example.com/team']}-key",
+///     "csi.storage.k8s.io/secret-namespace": "storage"}}))?;
+/// let mut claim = ObjectMeta::default();
+/// claim.set_annotation("example.com/team", "red");
+/// let names = SecretNames { annotations: Some(&claim), ..SecretNames::default() };
+/// let parameters = ClassParameters::read(&class)?;
+/// let secret = parameters.secret(SecretUse::NodeStage, &names)?;
+/// assert_eq!(secret.map(|found| found.to_string()), Some("storage/red-key".into()));
+/// // Once the claim is gone, nothing stands for the variable.
+/// assert!(parameters.secret(SecretUse::NodeStage, &SecretNames::default()).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SecretNames<'a> {
     /// `${pv.name}`.

@@ -8,6 +8,21 @@ use crate::api::{ClaimKey, ClaimPhase, PersistentVolumeClaim};
 use crate::view::ClusterView;
 
 /// What the volume of a claim is to be filled with.
+///
+/// ```
+/// use pvbind::api::PersistentVolumeClaim;
+/// use pvbind::provisioner::DataSource;
+/// let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({"spec": {
+///     "dataSourceRef": {"apiGroup": "vm.example.com", "kind": "Image", "name": "debian"}}}))?;
+/// match DataSource::of(&claim).ok_or("an empty volume")? {
+///     DataSource::Snapshot { namespace, name } => println!("look up {namespace}/{name}"),
+///     DataSource::Claim(key) => println!("copy {key}"),
+///     // Its populator makes the volume.
+///     DataSource::Other { kind, .. } => assert_eq!(kind, "vm.example.com/Image"),
+///     _ => {}
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DataSource {

@@ -86,6 +86,26 @@ pub fn sync_volume<'a>(
 /// What a volume's sync waits for, once its plan is carried out. Each value
 /// takes its answer, and gives the next plan. More may come, as for
 /// [`ClaimNext`](super::ClaimNext).
+///
+/// ```
+/// # use pvbind::api::PersistentVolume;
+/// # let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+/// #     "metadata": {"name": "pvc-u-1", "uid": "u-9",
+/// #         "finalizers": ["external-provisioner.volume.kubernetes.io/finalizer"]},
+/// #     "spec": {"persistentVolumeReclaimPolicy": "Delete",
+/// #         "csi": {"driver": "csi.example.com", "volumeHandle": "vol-0a1b"}},
+/// #     "status": {"phase": "Released"}}))?;
+/// use pvbind::provisioner::{Config, VolumeNext, sync_volume};
+/// let next = |driver| match sync_volume(&Config::new(driver), &volume).verdict {
+///     VolumeNext::Over(outcome) => format!("over: {}", outcome.map_or("failed", |it| it.code())),
+///     VolumeNext::DeleteVolume(operation) => format!("delete {}", operation.volume().name()),
+///     VolumeNext::ReadVolume(next) => format!("read {}", next.name()),
+///     _ => "cannot go on".into(),
+/// };
+/// assert_eq!(next("csi.example.com"), "delete pvc-u-1");
+/// assert_eq!(next("nfs.example.com"), "over: of-another-driver");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 #[must_use = "a sync goes on only when it is answered"]
@@ -141,6 +161,13 @@ pub enum VolumeOutcome {
 
 impl VolumeOutcome {
     /// A stable code for programs.
+    ///
+    /// ```
+    /// use pvbind::provisioner::{Kept, VolumeOutcome};
+    /// let kept = VolumeOutcome::Kept(Kept::NotReleased { phase: "Bound".into() });
+    /// assert_eq!(kept.code(), "not-released");
+    /// assert_eq!(VolumeOutcome::Deleted.code(), "deleted");
+    /// ```
     pub fn code(&self) -> &'static str {
         match self {
             VolumeOutcome::NotOurs(refusal) => refusal.code(),
@@ -208,6 +235,29 @@ impl DeleteVolume {
     /// The volume has no CSI source with a handle; answer with
     /// [`failed`](Self::failed). For a volume of an in-tree plugin that the
     /// driver took over from, the embedder makes the request itself.
+    ///
+    /// ```
+    /// # use pvbind::api::PersistentVolume;
+    /// # let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"name": "pvc-u-1", "uid": "u-9",
+    /// #         "finalizers": ["external-provisioner.volume.kubernetes.io/finalizer"]},
+    /// #     "spec": {"persistentVolumeReclaimPolicy": "Delete",
+    /// #         "csi": {"driver": "csi.example.com", "volumeHandle": "vol-0a1b"}},
+    /// #     "status": {"phase": "Released"}}))?;
+    /// # use pvbind::provisioner::{Config, sync_volume};
+    /// use pvbind::provisioner::{RequestError, VolumeNext};
+    /// # let plan = sync_volume(&Config::new("csi.example.com"), &volume);
+    /// # let VolumeNext::DeleteVolume(operation) = plan.verdict else { panic!() };
+    /// assert_eq!(operation.request()?.volume_id, "vol-0a1b");
+    /// // What an in-tree plugin made names no handle: that is for the embedder to find.
+    /// # let mut volume = volume;
+    /// volume.spec.csi = None;
+    /// volume.metadata.set_annotation("pv.kubernetes.io/migrated-to", "csi.example.com");
+    /// let plan = sync_volume(&Config::new("csi.example.com"), &volume);
+    /// let VolumeNext::DeleteVolume(operation) = plan.verdict else { panic!() };
+    /// assert_eq!(operation.request(), Err(RequestError::NoHandle));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn request(&self) -> Result<csi::DeleteVolumeRequest, RequestError> {
         let csi = self.volume.spec.csi.as_ref();
         match csi.and_then(|csi| csi.volume_handle.as_deref()) {
@@ -221,6 +271,25 @@ impl DeleteVolume {
 
     /// The driver deleted the volume, or knows nothing of it: the plan deletes
     /// its object.
+    ///
+    /// ```
+    /// # use pvbind::api::PersistentVolume;
+    /// # let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"name": "pvc-u-1", "uid": "u-9",
+    /// #         "finalizers": ["external-provisioner.volume.kubernetes.io/finalizer"]},
+    /// #     "spec": {"persistentVolumeReclaimPolicy": "Delete",
+    /// #         "csi": {"driver": "csi.example.com", "volumeHandle": "vol-0a1b"}},
+    /// #     "status": {"phase": "Released"}}))?;
+    /// # use pvbind::provisioner::{Config, sync_volume};
+    /// use pvbind::provisioner::VolumeNext;
+    /// # let plan = sync_volume(&Config::new("csi.example.com"), &volume);
+    /// # let VolumeNext::DeleteVolume(operation) = plan.verdict else { panic!() };
+    /// let plan = operation.deleted();
+    /// assert_eq!(plan.steps[0].to_string(), "delete persistentvolumes pvc-u-1");
+    /// // The finalizer goes last, from what the API server has by then.
+    /// assert!(matches!(plan.verdict, VolumeNext::ReadVolume(_)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn deleted(self) -> Plan<VolumeNext> {
         let finalizer = names::EXTERNAL_PROVISIONER_FINALIZER;
         let waits = self.adds_finalizer && self.volume.metadata.has_finalizer(finalizer);
@@ -246,6 +315,25 @@ impl DeleteVolume {
     /// Nothing follows: no event, and no other try until the volume's object
     /// changes; its data stays. A driver whose volume is busy or attached still
     /// has [failed](Self::failed).
+    ///
+    /// ```
+    /// # use pvbind::api::PersistentVolume;
+    /// # let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"name": "pvc-u-1", "uid": "u-9",
+    /// #         "finalizers": ["external-provisioner.volume.kubernetes.io/finalizer"]},
+    /// #     "spec": {"persistentVolumeReclaimPolicy": "Delete",
+    /// #         "csi": {"driver": "csi.example.com", "volumeHandle": "vol-0a1b"}},
+    /// #     "status": {"phase": "Released"}}))?;
+    /// # use pvbind::provisioner::{Config, sync_volume};
+    /// use pvbind::provisioner::VolumeNext;
+    /// # let plan = sync_volume(&Config::new("csi.example.com"), &volume);
+    /// # let VolumeNext::DeleteVolume(operation) = plan.verdict else { panic!() };
+    /// let plan = operation.ignored("its node is gone");
+    /// assert!(plan.is_empty());
+    /// let VolumeNext::Over(outcome) = plan.verdict else { panic!() };
+    /// assert_eq!(outcome?.to_string(), "the volume is left alone: its node is gone");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn ignored(self, reason: &str) -> Plan<VolumeNext> {
         let reason = reason.to_owned();
         Plan::empty(over(Ok(VolumeOutcome::Ignored { reason })))
@@ -253,6 +341,28 @@ impl DeleteVolume {
 
     /// The driver could not delete the volume; that it never can
     /// (INVALID_ARGUMENT) is an ordinary failure here.
+    ///
+    /// ```
+    /// # use pvbind::api::PersistentVolume;
+    /// # let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"name": "pvc-u-1", "uid": "u-9",
+    /// #         "finalizers": ["external-provisioner.volume.kubernetes.io/finalizer"]},
+    /// #     "spec": {"persistentVolumeReclaimPolicy": "Delete",
+    /// #         "csi": {"driver": "csi.example.com", "volumeHandle": "vol-0a1b"}},
+    /// #     "status": {"phase": "Released"}}))?;
+    /// # use pvbind::provisioner::{Config, sync_volume};
+    /// use pvbind::provisioner::VolumeNext;
+    /// # let plan = sync_volume(&Config::new("csi.example.com"), &volume);
+    /// # let VolumeNext::DeleteVolume(operation) = plan.verdict else { panic!() };
+    /// let plan = operation.failed("volume is attached to node-1");
+    /// assert_eq!(
+    ///     plan.steps[0].to_string(),
+    ///     "event Warning VolumeFailedDelete on PersistentVolume pvc-u-1: volume is attached to node-1"
+    /// );
+    /// let VolumeNext::Over(outcome) = plan.verdict else { panic!() };
+    /// assert!(outcome.is_err()); // and so it is tried again
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn failed(self, message: &str) -> Plan<VolumeNext> {
         let reason = EventReason::VolumeFailedDelete;
         let event = Event::on_volume(&self.volume, reason, for_event(message));
@@ -264,12 +374,44 @@ impl DeleteVolume {
     }
 
     /// The operation's name; no two of one name may run at once.
+    ///
+    /// ```
+    /// # use pvbind::api::PersistentVolume;
+    /// # let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"name": "pvc-u-1", "uid": "u-9",
+    /// #         "finalizers": ["external-provisioner.volume.kubernetes.io/finalizer"]},
+    /// #     "spec": {"persistentVolumeReclaimPolicy": "Delete",
+    /// #         "csi": {"driver": "csi.example.com", "volumeHandle": "vol-0a1b"}},
+    /// #     "status": {"phase": "Released"}}))?;
+    /// # use pvbind::provisioner::{Config, VolumeNext, sync_volume};
+    /// # let plan = sync_volume(&Config::new("csi.example.com"), &volume);
+    /// # let VolumeNext::DeleteVolume(operation) = plan.verdict else { panic!() };
+    /// assert_eq!(operation.name(), "delete-pvc-u-1[u-9]");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn name(&self) -> String {
         let metadata = &self.volume.metadata;
         format!("delete-{}[{}]", metadata.key(), metadata.uid())
     }
 
     /// The volume, as last written.
+    ///
+    /// ```
+    /// # use pvbind::api::PersistentVolume;
+    /// # let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"name": "pvc-u-1", "uid": "u-9",
+    /// #         "finalizers": ["external-provisioner.volume.kubernetes.io/finalizer"]},
+    /// #     "spec": {"persistentVolumeReclaimPolicy": "Delete",
+    /// #         "csi": {"driver": "csi.example.com", "volumeHandle": "vol-0a1b"}},
+    /// #     "status": {"phase": "Released"}}))?;
+    /// # use pvbind::provisioner::{Config, VolumeNext, sync_volume};
+    /// # let plan = sync_volume(&Config::new("csi.example.com"), &volume);
+    /// # let VolumeNext::DeleteVolume(operation) = plan.verdict else { panic!() };
+    /// // A volume that is still attached must not be asked for: look for VolumeAttachments of it.
+    /// let csi = operation.volume().spec.csi.as_ref().ok_or("no CSI source")?;
+    /// assert_eq!(csi.volume_handle.as_deref(), Some("vol-0a1b"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn volume(&self) -> &Arc<PersistentVolume> {
         &self.volume
     }
@@ -284,6 +426,28 @@ impl DeleteVolume {
     ///
     /// # Errors
     /// What is wrong with the class's names for the secret.
+    ///
+    /// ```
+    /// # use pvbind::api::{PersistentVolume, read_objects};
+    /// use pvbind::view::Snapshot;
+    /// # let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"name": "pvc-u-1"},
+    /// #     "spec": {"storageClassName": "fast", "persistentVolumeReclaimPolicy": "Delete",
+    /// #         "csi": {"driver": "csi.example.com", "volumeHandle": "vol-0a1b"}},
+    /// #     "status": {"phase": "Released"}}))?;
+    /// # let class = serde_json::json!({"kind": "StorageClass", "metadata": {"name": "fast"},
+    /// #     "parameters": {"csi.storage.k8s.io/provisioner-secret-name": "backend",
+    /// #         "csi.storage.k8s.io/provisioner-secret-namespace": "storage"}});
+    /// # let view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+    /// # use pvbind::provisioner::{Config, VolumeNext, sync_volume};
+    /// # let plan = sync_volume(&Config::new("csi.example.com"), &volume);
+    /// # let VolumeNext::DeleteVolume(operation) = plan.verdict else { panic!() };
+    /// // A volume from before secrets were noted: what its class says now, while there is one.
+    /// let secret = operation.provisioner_secret(&view)?;
+    /// assert_eq!(secret.map(|found| found.to_string()), Some("storage/backend".into()));
+    /// assert_eq!(operation.provisioner_secret(&Snapshot::new())?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn provisioner_secret<V: ClusterView + ?Sized>(
         &self,
         view: &V,
@@ -316,6 +480,26 @@ impl DeleteVolume {
 
 /// A volume whose backend is gone, and whose object waits for our finalizer to
 /// go: see [`VolumeNext::ReadVolume`].
+///
+/// ```
+/// # use pvbind::api::PersistentVolume;
+/// # let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+/// #     "metadata": {"name": "pvc-u-1", "uid": "u-9",
+/// #         "finalizers": ["external-provisioner.volume.kubernetes.io/finalizer"]},
+/// #     "spec": {"persistentVolumeReclaimPolicy": "Delete",
+/// #         "csi": {"driver": "csi.example.com", "volumeHandle": "vol-0a1b"}},
+/// #     "status": {"phase": "Released"}}))?;
+/// # use pvbind::provisioner::{Config, sync_volume};
+/// use pvbind::provisioner::VolumeNext;
+/// # let plan = sync_volume(&Config::new("csi.example.com"), &volume);
+/// # let VolumeNext::DeleteVolume(operation) = plan.verdict else { panic!() };
+/// let VolumeNext::ReadVolume(read) = operation.deleted().verdict else { panic!() };
+/// // Until the finalizer is taken away, Kubernetes shows the volume as Terminating.
+/// assert_eq!(read.name(), "pvc-u-1");
+/// let plan = read.answer(Some(volume));
+/// assert_eq!(plan.steps[0].to_string(), "update persistentvolumes pvc-u-1");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadVolume {
     name: String,
@@ -324,11 +508,50 @@ pub struct ReadVolume {
 
 impl ReadVolume {
     /// The volume's name.
+    ///
+    /// ```
+    /// # use pvbind::api::PersistentVolume;
+    /// # let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"name": "pvc-u-1", "uid": "u-9",
+    /// #         "finalizers": ["external-provisioner.volume.kubernetes.io/finalizer"]},
+    /// #     "spec": {"persistentVolumeReclaimPolicy": "Delete",
+    /// #         "csi": {"driver": "csi.example.com", "volumeHandle": "vol-0a1b"}},
+    /// #     "status": {"phase": "Released"}}))?;
+    /// # use pvbind::provisioner::{Config, sync_volume};
+    /// # use pvbind::provisioner::VolumeNext;
+    /// # let plan = sync_volume(&Config::new("csi.example.com"), &volume);
+    /// # let VolumeNext::DeleteVolume(operation) = plan.verdict else { panic!() };
+    /// # let VolumeNext::ReadVolume(read) = operation.deleted().verdict else { panic!() };
+    /// let path = format!("/api/v1/persistentvolumes/{}", read.name());
+    /// assert_eq!(path, "/api/v1/persistentvolumes/pvc-u-1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// Goes on with what was read; `None` if there is no such volume.
+    ///
+    /// ```
+    /// # use pvbind::api::PersistentVolume;
+    /// # let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"name": "pvc-u-1", "uid": "u-9",
+    /// #         "finalizers": ["external-provisioner.volume.kubernetes.io/finalizer"]},
+    /// #     "spec": {"persistentVolumeReclaimPolicy": "Delete",
+    /// #         "csi": {"driver": "csi.example.com", "volumeHandle": "vol-0a1b"}},
+    /// #     "status": {"phase": "Released"}}))?;
+    /// # use pvbind::provisioner::{Config, sync_volume};
+    /// # use pvbind::provisioner::VolumeNext;
+    /// # let plan = sync_volume(&Config::new("csi.example.com"), &volume);
+    /// # let VolumeNext::DeleteVolume(operation) = plan.verdict else { panic!() };
+    /// # let VolumeNext::ReadVolume(read) = operation.deleted().verdict else { panic!() };
+    /// // Another volume of that name by now, which keeps its finalizer.
+    /// let mut later = volume.clone();
+    /// later.metadata.uid = Some("u-10".into());
+    /// assert!(!read.clone().answer(Some(later)).has_writes());
+    /// assert!(read.answer(Some(volume)).has_writes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn answer(self, volume: Option<PersistentVolume>) -> Plan<VolumeNext> {
         let outcome = over(Ok(VolumeOutcome::Deleted));
         let Some(volume) = volume.filter(|volume| volume.metadata.uid() == self.uid) else {

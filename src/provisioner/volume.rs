@@ -5,6 +5,21 @@ use crate::api::{PersistentVolume, PersistentVolumeReclaimPolicy as Policy, Volu
 use crate::binding::{Edit, without_finalizer};
 
 /// Why a volume is none of ours.
+///
+/// ```
+/// use pvbind::api::PersistentVolume;
+/// use pvbind::provisioner::{Config, NotOurs, check_ours};
+/// // The annotation goes before the source, even if that says `csi.example.com`.
+/// let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+///     "metadata": {"annotations": {"pv.kubernetes.io/provisioned-by": "by-hand"}},
+///     "spec": {"csi": {"driver": "csi.example.com", "volumeHandle": "vol-0a1b"}}}))?;
+/// let provisioner = "by-hand".to_owned();
+/// assert_eq!(
+///     check_ours(&Config::new("csi.example.com"), &volume),
+///     Err(NotOurs::MadeByAnother { provisioner })
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotOurs {
@@ -28,6 +43,12 @@ pub enum NotOurs {
 
 impl NotOurs {
     /// A stable code for programs.
+    ///
+    /// ```
+    /// use pvbind::provisioner::NotOurs;
+    /// let refusal = NotOurs::OfAnotherDriver { driver: "nfs.example.com".into() };
+    /// assert_eq!(refusal.code(), "of-another-driver");
+    /// ```
     pub fn code(&self) -> &'static str {
         match self {
             NotOurs::MadeByAnother { .. } => "made-by-another",
@@ -48,6 +69,10 @@ impl NotOurs {
 ///
 /// # Errors
 /// Whose it is instead.
+///
+/// # Cost
+/// Two look-ups among the volume's annotations, and a comparison with each of our
+/// names.
 ///
 /// ```
 /// use pvbind::api::PersistentVolume;
@@ -81,6 +106,18 @@ pub fn check_ours(config: &Config, volume: &PersistentVolume) -> Result<(), NotO
 /// Why the backend's volume is not to be deleted.
 ///
 /// The first rule that refuses is told, in the order of the variants.
+///
+/// ```
+/// use pvbind::api::PersistentVolume;
+/// use pvbind::provisioner::{Config, Kept, check_deletable};
+/// // `kubectl delete pv` deletes no data: without our finalizer the object just goes.
+/// let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+///     "metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"},
+///     "spec": {"persistentVolumeReclaimPolicy": "Delete"}, "status": {"phase": "Released"}}))?;
+/// let refusal = check_deletable(&Config::new("csi.example.com"), &volume);
+/// assert_eq!(refusal, Err(Kept::BeingDeleted));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Kept {
@@ -104,6 +141,13 @@ pub enum Kept {
 
 impl Kept {
     /// A stable code for programs.
+    ///
+    /// ```
+    /// use pvbind::provisioner::Kept;
+    /// let refusal = Kept::Policy { policy: "Retain".into() };
+    /// assert_eq!(refusal.code(), "policy");
+    /// assert_eq!(refusal.to_string(), "the volume's reclaim policy is `Retain`, not `Delete`");
+    /// ```
     pub fn code(&self) -> &'static str {
         match self {
             Kept::BeingDeleted => "being-deleted",
@@ -120,6 +164,9 @@ impl Kept {
 ///
 /// # Errors
 /// The first [`Kept`] that stands against it.
+///
+/// # Cost
+/// Linear in the number of the volume's finalizers.
 ///
 /// ```
 /// use pvbind::api::PersistentVolume;

@@ -55,6 +55,15 @@ pub struct VolumeNames {
 }
 
 /// Why volumes cannot be named so.
+///
+/// ```
+/// use pvbind::provisioner::{VolumeNames, VolumeNamesError};
+/// // Backends take underscores; names of objects do not.
+/// let prefix = "k8s_prod".to_owned();
+/// let error = VolumeNamesError::Prefix { prefix };
+/// assert_eq!(error.to_string(), "no volume's name can begin with `k8s_prod-`");
+/// assert_eq!(VolumeNames::new("k8s_prod", None), Err(error));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum VolumeNamesError {
@@ -88,6 +97,16 @@ impl VolumeNames {
     ///
     /// # Errors
     /// A prefix with which no object can be named, or a length of 0.
+    ///
+    /// ```
+    /// use pvbind::provisioner::{VolumeNames, VolumeNamesError};
+    /// // --volume-name-prefix=k8s --volume-name-uuid-length=16
+    /// let names = VolumeNames::new("k8s", Some(16))?;
+    /// assert_eq!((names.prefix(), names.uid_length()), ("k8s", Some(16)));
+    /// // The sidecar takes -1 for the whole uid, and 0 for none of it.
+    /// assert_eq!(VolumeNames::new("pvc", Some(0)), Err(VolumeNamesError::NoUid));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(
         prefix: impl Into<String>,
         uid_length: Option<usize>,
@@ -106,6 +125,17 @@ impl VolumeNames {
     }
 
     /// The name of the volume for a claim.
+    ///
+    /// ```
+    /// # use pvbind::api::PersistentVolumeClaim;
+    /// use pvbind::provisioner::VolumeNames;
+    /// # let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"name": "data", "uid": "1b4e28ba-2fa1-11d2-883f-0016d3cca427"}}))?;
+    /// // The claim's name does not show in it, only its uid.
+    /// let name = VolumeNames::default().name_for(&claim);
+    /// assert_eq!(name, "pvc-1b4e28ba-2fa1-11d2-883f-0016d3cca427");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn name_for(&self, claim: &PersistentVolumeClaim) -> String {
         let (prefix, uid) = (&self.prefix, claim.metadata.uid());
         match self.uid_length {
@@ -118,12 +148,23 @@ impl VolumeNames {
     }
 
     /// What stands in front.
+    ///
+    /// ```
+    /// use pvbind::provisioner::VolumeNames;
+    /// assert_eq!(VolumeNames::default().prefix(), "pvc"); // without the dash
+    /// ```
     pub fn prefix(&self) -> &str {
         &self.prefix
     }
 
     /// Of how many characters of the uid a name is made; `None` for the uid as
     /// it is.
+    ///
+    /// ```
+    /// use pvbind::provisioner::VolumeNames;
+    /// // The whole uid, so that no two claims have one name.
+    /// assert_eq!(VolumeNames::default().uid_length(), None);
+    /// ```
     pub fn uid_length(&self) -> Option<usize> {
         self.uid_length
     }

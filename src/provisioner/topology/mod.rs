@@ -52,6 +52,18 @@ pub struct TopologyQuery<'a> {
 impl<'a> TopologyQuery<'a> {
     /// For a claim of this name: no node selected, nothing disallowed, neither
     /// strict nor immediate.
+    ///
+    /// ```
+    /// use pvbind::provisioner::{TopologyQuery, topology_requirement};
+    /// use pvbind::view::Snapshot;
+    /// let query = TopologyQuery::new("csi.example.com", "data-mysql-0");
+    /// // It asks for nothing: the driver may put the volume anywhere.
+    /// assert_eq!(topology_requirement(&query, &Snapshot::new())?, None);
+    /// let immediate = TopologyQuery { is_immediate: true, ..query };
+    /// let refused = topology_requirement(&immediate, &Snapshot::new());
+    /// assert_eq!(refused.map_err(|e| e.to_string()), Err("no available topology found".into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(driver: &'a str, claim_name: &'a str) -> Self {
         TopologyQuery {
             driver,

@@ -26,6 +26,16 @@ pub struct Segment(Box<[(Box<str>, Box<str>)]>);
 impl Segment {
     /// The segment of these labels. A key with two values, as only a hostile
     /// class asks for, keeps both, and no node is in such a segment.
+    ///
+    /// ```
+    /// use pvbind::provisioner::Segment;
+    /// // The order of the labels does not matter.
+    /// let segment = Segment::new([("topology.kubernetes.io/zone", "a"), ("example.com/rack", "r1")]);
+    /// assert_eq!(
+    ///     segment,
+    ///     Segment::new([("example.com/rack", "r1"), ("topology.kubernetes.io/zone", "a")])
+    /// );
+    /// ```
     pub fn new<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let mut pairs: Vec<(Box<str>, Box<str>)> = pairs
             .into_iter()
@@ -40,12 +50,27 @@ impl Segment {
     ///
     /// Costs time in proportion to this one's size and the logarithm of the
     /// other's.
+    ///
+    /// ```
+    /// use pvbind::provisioner::Segment;
+    /// let zone = Segment::new([("zone", "a")]);
+    /// let rack = Segment::new([("zone", "a"), ("rack", "r1")]);
+    /// // A rack is in its zone; it has the more labels.
+    /// assert!(zone.is_contained_in(&rack) && !rack.is_contained_in(&zone));
+    /// ```
     pub fn is_contained_in(&self, other: &Segment) -> bool {
         let has = |pair| other.0.binary_search(pair).is_ok();
         self.0.len() <= other.0.len() && self.0.iter().all(has)
     }
 
     /// The labels, sorted by key.
+    ///
+    /// ```
+    /// use pvbind::provisioner::Segment;
+    /// let segment = Segment::new([("zone", "a"), ("rack", "r1")]);
+    /// let labels: Vec<String> = segment.pairs().map(|(key, value)| format!("{key}={value}")).collect();
+    /// assert_eq!(labels.join(","), "rack=r1,zone=a"); // as a label selector
+    /// ```
     pub fn pairs(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
         self.0.iter().map(|(key, value)| (&**key, &**value))
     }
