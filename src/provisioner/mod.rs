@@ -28,6 +28,29 @@
 //!   Released, and it is ours. One that was just made and does not serve is
 //!   [cleaned up](CleanUp).
 //!
+//! # The sidecar's flags
+//! | flag of external-provisioner 6 | here |
+//! | --- | --- |
+//! | `--volume-name-prefix`, `--volume-name-uuid-length` | [`VolumeNames::new`], for [`Config::volume_names`]; the flag's -1 is `None` |
+//! | `--default-fstype` | [`Config::default_fs_type`] |
+//! | `--extra-create-metadata` | [`Config::tells_names`] |
+//! | `--controller-publish-readonly` | [`Config::marks_read_only`] |
+//! | `--strict-topology`, `--immediate-topology` | [`TopologyConfig::is_strict`], [`TopologyConfig::is_immediate`], in [`Config::topology`] |
+//! | `--retry-interval-start`, `--retry-interval-max` | [`Backoff::base`], [`Backoff::cap`], in milliseconds, for [`Ledger::new`] |
+//! | `--worker-threads` | the embedder's: syncs of different objects may run side by side around one ledger, though not by [`run_claim`], which holds it while the driver works |
+//! | `--timeout`, `--leader-election` and the like | the embedder's, see below |
+//! | `--prevent-volume-mode-conversion` | the embedder's check: [`RequestInputs::content_source`] |
+//! | `--cloning-protection-threads` | the embedder's: no finalizer is put on what is being copied |
+//! | `--enable-capacity`, `--capacity-…` | the embedder's: nothing here publishes CSIStorageCapacities |
+//! | `--node-deployment`, `--node-deployment-…` | nobody's: see below |
+//! | `--csi-address`, `--kubeconfig`, `--kube-api-qps`, `--http-endpoint` and the like | the embedder's |
+//!
+//! What the sidecar asks the driver when it starts stands in [`Config`] too: its name
+//! ([`Config::driver`]), whether it has `VOLUME_ACCESSIBILITY_CONSTRAINTS`
+//! ([`Config::topology`]), `SINGLE_NODE_MULTI_WRITER`
+//! ([`Config::knows_single_node_modes`]) and `MODIFY_VOLUME`
+//! ([`Config::modifies_volumes`]).
+//!
 //! # What is left to the embedder
 //! Calling the driver, reading secrets, VolumeSnapshots and
 //! VolumeAttributesClasses, waiting until what is due; translating classes and
@@ -56,6 +79,133 @@
 //!
 //! [`run_claim`] and [`run_volume`] are the loops for a synchronous [`Driver`];
 //! there is an example at each.
+//!
+//! # What to sync when
+//! A claim or volume is to be synced when it was added or changed, a claim also when
+//! its class was, and what failed when the [`Ledger`] says so. The ledger has no
+//! queue and no clock. Around [`run_claim`] and [`run_volume`] they are:
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//! use std::sync::Arc;
+//! use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+//! use pvbind::plan::ApiServer;
+//! use pvbind::provisioner::{Config, Driver, Ledger, run_claim, run_volume};
+//! use pvbind::view::Snapshot;
+//! # use pvbind::api::{ClaimKey, read_objects};
+//! # use pvbind::plan::{ApiError, Change, Event};
+//! # use pvbind::provisioner::{CallState, CreateAnswer, DeleteAnswer, csi};
+//! # struct Server;
+//! # impl ApiServer for Server {
+//! #     fn update_volume(&mut self, c: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { Ok((*c.to).clone()) }
+//! #     fn update_volume_status(&mut self, c: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { Ok((*c.to).clone()) }
+//! #     fn update_claim(&mut self, c: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { Ok((*c.to).clone()) }
+//! #     fn update_claim_status(&mut self, c: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { Ok((*c.to).clone()) }
+//! #     fn create_volume(&mut self, v: &PersistentVolume) -> Result<PersistentVolume, ApiError> { Ok(v.clone()) }
+//! #     fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> { Ok(()) }
+//! #     fn record_event(&mut self, _: &Event) {}
+//! #     fn read_claim(&mut self, _: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> { Ok(None) }
+//! #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { Ok(None) }
+//! # }
+//! # struct BusyAtFirst(bool);
+//! # impl Driver for BusyAtFirst {
+//! #     fn create_volume(&mut self, request: csi::CreateVolumeRequest) -> CreateAnswer {
+//! #         match std::mem::take(&mut self.0) {
+//! #             true => CreateAnswer::Failed { message: "busy".into(), state: CallState::InBackground },
+//! #             false => CreateAnswer::Created(csi::Volume { volume_id: request.name, ..Default::default() }),
+//! #         }
+//! #     }
+//! #     fn delete_volume(&mut self, _: csi::DeleteVolumeRequest) -> DeleteAnswer { DeleteAnswer::Deleted }
+//! # }
+//!
+//! /// What is to be synced, by uid, and when: in milliseconds, on a clock that does
+//! /// not run backwards.
+//! type Queue<T> = BTreeMap<String, (u64, Arc<T>)>;
+//!
+//! /// Takes out what is due.
+//! fn take_due<T>(queue: &mut Queue<T>, now: u64) -> Vec<(String, Arc<T>)> {
+//!     let all = std::mem::take(queue).into_iter();
+//!     let (due, later): (Queue<T>, Queue<T>) = all.partition(|(_, (at, _))| *at <= now);
+//!     *queue = later;
+//!     due.into_iter().map(|(uid, (_, object))| (uid, object)).collect()
+//! }
+//!
+//! struct Provisioner {
+//!     config: Config,
+//!     ledger: Ledger,
+//!     claims: Queue<PersistentVolumeClaim>,
+//!     volumes: Queue<PersistentVolume>,
+//! }
+//!
+//! impl Provisioner {
+//!     /// A watch event, already applied to the view. The claims of a class that was
+//!     /// added or changed are put in as if they had changed themselves.
+//!     fn claim_changed(&mut self, view: &Snapshot, claim: Arc<PersistentVolumeClaim>) {
+//!         let due = self.ledger.claim_due(view, &claim);
+//!         self.claims.insert(claim.metadata.uid().to_owned(), (due, claim));
+//!     }
+//!     /// It stays in the queue: if the driver may be at it still, it is continued.
+//!     fn claim_deleted(&mut self, claim: &PersistentVolumeClaim) {
+//!         self.ledger.forget_claim(claim.metadata.uid());
+//!     }
+//!     fn volume_changed(&mut self, volume: Arc<PersistentVolume>) {
+//!         let due = self.ledger.volume_due(&volume);
+//!         self.volumes.insert(volume.metadata.uid().to_owned(), (due, volume));
+//!     }
+//!     fn volume_deleted(&mut self, volume: &PersistentVolume) {
+//!         self.volumes.remove(volume.metadata.uid());
+//!         self.ledger.forget_volume(volume.metadata.uid());
+//!     }
+//!     /// One turn, whenever something is due or has changed.
+//!     fn turn(
+//!         &mut self, view: &Snapshot, server: &mut impl ApiServer, driver: &mut impl Driver, now: u64,
+//!     ) {
+//!         let Provisioner { config, ledger, claims, volumes } = self;
+//!         for (uid, claim) in take_due(claims, now) {
+//!             let report = run_claim(config, view, server, driver, ledger, &claim);
+//!             if let Some(due) = ledger.claim_ended(view, &claim, &report.end, now) {
+//!                 claims.insert(uid, (due, claim));
+//!             }
+//!         }
+//!         for (uid, volume) in take_due(volumes, now) {
+//!             let report = run_volume(config, view, server, driver, &volume);
+//!             if let Some(due) = ledger.volume_ended(&volume, &report.outcome, now) {
+//!                 volumes.insert(uid, (due, volume));
+//!             }
+//!         }
+//!     }
+//! }
+//!
+//! # let class = serde_json::json!({"kind": "StorageClass", "metadata": {"name": "fast"},
+//! #     "provisioner": "csi.example.com"});
+//! # let mut view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+//! # let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
+//! #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+//! #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
+//! #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"]}}))?;
+//! # let claim = Arc::new(claim);
+//! # view.apply(Arc::clone(&claim));
+//! # let (mut server, mut driver) = (Server, BusyAtFirst(true));
+//! let mut provisioner = Provisioner {
+//!     config: Config::new("csi.example.com"),
+//!     ledger: Ledger::default(),
+//!     claims: Queue::new(),
+//!     volumes: Queue::new(),
+//! };
+//! provisioner.claim_changed(&view, claim);
+//! provisioner.turn(&view, &mut server, &mut driver, 0);
+//! // The driver was busy: once more in a second.
+//! assert_eq!(provisioner.claims["u-1"].0, 1_000);
+//! provisioner.turn(&view, &mut server, &mut driver, 1_000);
+//! assert!(provisioner.claims.is_empty());
+//! # let volume = Arc::new(PersistentVolume::default());
+//! # provisioner.claim_deleted(&PersistentVolumeClaim::default());
+//! # provisioner.volume_changed(Arc::clone(&volume));
+//! # provisioner.turn(&view, &mut server, &mut driver, 2_000);
+//! # provisioner.volume_deleted(&volume);
+//! # assert!(provisioner.volumes.is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! # The loop of an asynchronous embedder
 //! The same, written out, with an `.await` at each call:
