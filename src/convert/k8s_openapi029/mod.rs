@@ -29,6 +29,89 @@
 //! # Ok::<(), pvbind::convert::k8s_openapi029::ConversionError>(())
 //! ```
 //!
+//! # From a watch to a patch
+//! All that an operator does with this crate, but for the calls of kube, which
+//! stand in the comments. A program of that kind is `examples/kube-controller`
+//! in the repository.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use k8s_openapi::api::{core::v1, storage::v1 as storage};
+//! use pvbind::api::{PersistentVolume, PersistentVolumeClaim, StorageClass};
+//! use pvbind::controller::{Config, sync_claim};
+//! use pvbind::convert::k8s_openapi029::ConversionError;
+//! use pvbind::plan::{Step, Verdict};
+//! use pvbind::view::{ClusterView, Snapshot};
+//!
+//! /// What a watch tells. An object that cannot be converted is not left out
+//! /// in silence: see the module `view`.
+//! fn hear_claim(
+//!     snapshot: &mut Snapshot,
+//!     theirs: &v1::PersistentVolumeClaim,
+//! ) -> Result<(), ConversionError> {
+//!     snapshot.apply(Arc::new(PersistentVolumeClaim::try_from(theirs)?));
+//!     Ok(())
+//! }
+//!
+//! /// One turn of the work queue: the requests that the plan amounts to.
+//! fn turn(snapshot: &Snapshot, namespace: &str, name: &str) -> Vec<String> {
+//!     let Some(claim) = snapshot.claim(namespace, name) else {
+//!         return Vec::new();
+//!     };
+//!     let plan = sync_claim(&Config::default(), snapshot, claim);
+//!     assert_eq!(plan.verdict, Verdict::Settled);
+//!     let mut requests = Vec::new();
+//!     for step in plan.steps {
+//!         match step {
+//!             Step::Write { write, .. } => {
+//!                 // kube: `api.patch(name, &PatchParams::default(), &Patch::Merge(patch))`,
+//!                 // or `patch_status` where the subresource is `status`. What it
+//!                 // returns goes to `Execution::answer`, so that the next write of
+//!                 // this object is based on it.
+//!                 let patch = write.merge_patch().unwrap_or_default();
+//!                 requests.push(format!("{write} {patch}"));
+//!             }
+//!             // kube: `recorder.publish(…)`
+//!             Step::Event(event) => requests.push(format!("event {event}")),
+//!             // The queue; an operation for a task of its own; what a later
+//!             // version has.
+//!             other => requests.push(other.to_string()),
+//!         }
+//!     }
+//!     requests
+//! }
+//!
+//! # let claim: v1::PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
+//! #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1", "resourceVersion": "7"},
+//! #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+//! #              "resources": {"requests": {"storage": "5Gi"}}},
+//! #     "status": {"phase": "Pending"}}))?;
+//! # let class: storage::StorageClass = serde_json::from_value(serde_json::json!({
+//! #     "metadata": {"name": "fast"}, "provisioner": "csi.example.com",
+//! #     "volumeBindingMode": "Immediate"}))?;
+//! let mut snapshot = Snapshot::new();
+//! snapshot.apply(Arc::new(StorageClass::from(&class)));
+//! hear_claim(&mut snapshot, &claim)?;
+//! let requests = turn(&snapshot, "shop", "data");
+//! assert_eq!(requests[0], "start provision-shop/data[u-1]");
+//! # assert_eq!(requests.len(), 1);
+//! # let volume: v1::PersistentVolume = serde_json::from_value(serde_json::json!({
+//! #     "metadata": {"name": "pv-1", "uid": "u-2", "resourceVersion": "8"},
+//! #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+//! #              "capacity": {"storage": "8Gi"}},
+//! #     "status": {"phase": "Available"}}))?;
+//!
+//! // Somebody makes a volume that fits.
+//! snapshot.apply(Arc::new(PersistentVolume::try_from(&volume)?));
+//! let requests = turn(&snapshot, "shop", "data");
+//! assert!(requests[0].starts_with("update persistentvolumes pv-1 {"));
+//! assert!(requests[1].starts_with("update persistentvolumes/status pv-1 {"));
+//! assert!(requests[2].starts_with("update persistentvolumeclaims shop/data {"));
+//! assert!(requests[3].starts_with("update persistentvolumeclaims/status shop/data {"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # What is kept
 //! The answer is what a detour through JSON gives: fields that this crate has
 //! no name for go to and come from the `unknown` fields. What the detour
