@@ -74,12 +74,35 @@ impl AccessModeSet {
         self.0 & other.0 == other.0
     }
 
-    /// The number of modes.
+    /// The number of modes, each counted once.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::matching::AccessModeSet;
+    /// use serde_json::{from_value, json};
+    /// let volume: PersistentVolume =
+    ///     from_value(json!({"spec": {"accessModes": ["ReadWriteOnce", "ReadOnlyMany", "ReadWriteOnce"]}}))?;
+    /// // A volume of one mode is taken before this one, however much larger it is.
+    /// assert_eq!(AccessModeSet::of(volume.access_modes()).len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn len(self) -> u32 {
         self.0.count_ones()
     }
 
     /// Whether there is no known mode.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolumeClaim;
+    /// use pvbind::matching::AccessModeSet;
+    /// use serde_json::{from_value, json};
+    /// let claim: PersistentVolumeClaim =
+    ///     from_value(json!({"spec": {"accessModes": ["ReadWriteSometimes"]}}))?;
+    /// // Yet it asks for something that no volume gives: look at the list itself, too.
+    /// assert!(AccessModeSet::of(claim.access_modes()).is_empty());
+    /// assert!(claim.access_modes()[0].is_unknown());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }

@@ -115,6 +115,24 @@ pub enum Refusal<'a> {
 
 impl Refusal<'_> {
     /// The stable name of the rule that refused.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+    /// use pvbind::matching::{check_class, check_phase};
+    /// use serde_json::{from_value, json};
+    /// let claim: PersistentVolumeClaim = from_value(json!({"spec": {"storageClassName": "fast"}}))?;
+    /// let volumes: Vec<PersistentVolume> = from_value(json!([
+    ///     {"spec": {"storageClassName": "slow"}}, {"status": {"phase": "Bound"}}]))?;
+    /// let mut counts = BTreeMap::new(); // as labels of a metric
+    /// for volume in &volumes {
+    ///     for refusal in [check_class(volume, &claim), check_phase(volume)].into_iter().filter_map(Result::err) {
+    ///         *counts.entry(refusal.code()).or_insert(0) += 1;
+    ///     }
+    /// }
+    /// assert_eq!(counts, BTreeMap::from([("class", 2), ("phase", 2)])); // no phase is not Available
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn code(&self) -> &'static str {
         match self {
             Refusal::Excluded => "excluded",

@@ -58,6 +58,12 @@ pub enum Bucket {
 
 impl Bucket {
     /// The stable name of the bucket.
+    ///
+    /// ```
+    /// use pvbind::matching::Bucket;
+    /// assert_eq!(Bucket::FitsSearchedLater.code(), "fits-searched-later");
+    /// assert_eq!(Bucket::FitsSearchedLater.to_string(), "fits, but is searched later"); // for people
+    /// ```
     pub fn code(self) -> &'static str {
         match self {
             Bucket::Chosen => "chosen",
@@ -111,9 +117,22 @@ pub struct VolumeReport<'a> {
     pub refusals: Vec<Refusal<'a>>,
 }
 
-/// By how much a volume is too small.
+/// By how much a volume is too small: see [`VolumeReport::shortfall`].
 ///
-/// For an example see [`VolumeReport::shortfall`].
+/// ```
+/// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+/// use pvbind::matching::{FindOptions, MatchReport, Shortfall};
+/// use serde_json::{from_value, json};
+/// let volume: PersistentVolume = from_value(json!({"spec": {"capacity": {"storage": "5G"}}}))?;
+/// let claim: PersistentVolumeClaim =
+///     from_value(json!({"spec": {"resources": {"requests": {"storage": "5Gi"}}}}))?;
+/// let report = MatchReport::new(&claim, [&volume], &FindOptions::default());
+/// let Shortfall { bytes, percent } = report.volumes[0].shortfall().unwrap();
+/// // The old trap: powers of ten and powers of two.
+/// assert_eq!(bytes.value(), 368_709_120);
+/// assert_eq!(format!("{percent:.1} %"), "6.9 %");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Shortfall {
     /// The bytes that are missing.
@@ -182,7 +201,7 @@ fn percent(has: &Quantity, asked: &Quantity) -> f64 {
 ///
 /// ```
 /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
-/// use pvbind::matching::{SearchOptions, FindOptions, MatchReport};
+/// use pvbind::matching::{FindOptions, MatchReport};
 /// let volume = |name: &str, class: &str, size: &str| -> PersistentVolume {
 ///     serde_json::from_value(serde_json::json!({
 ///         "metadata": {"name": name},
@@ -225,7 +244,24 @@ pub struct MatchReport<'a> {
 }
 
 impl<'a> MatchReport<'a> {
-    /// Judges every volume for the claim.
+    /// Judges every volume for the claim. Never fails: what is wrong with the
+    /// claim itself stands in [`error`](Self::error).
+    ///
+    /// ```
+    /// use pvbind::api::{Node, PersistentVolume, PersistentVolumeClaim};
+    /// use pvbind::matching::{FindOptions, MatchReport};
+    /// use serde_json::{from_value, json};
+    /// let volume: PersistentVolume = from_value(json!({
+    ///     "metadata": {"name": "pv-1"}, "status": {"phase": "Available"},
+    ///     "spec": {"nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [
+    ///         {"key": "kubernetes.io/hostname", "operator": "In", "values": ["node-a"]}]}]}}}}))?;
+    /// let node: Node = from_value(json!({"metadata": {"labels": {"kubernetes.io/hostname": "node-b"}}}))?;
+    /// let claim = PersistentVolumeClaim::default();
+    /// let on_node = FindOptions { node_labels: Some(node.metadata.labels()), ..FindOptions::default() };
+    /// let report = MatchReport::new(&claim, [&volume], &on_node);
+    /// assert_eq!(report.to_string(), "0 of 1 volume fit: 1 cannot be reached from the node");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn new(
         claim: &'a PersistentVolumeClaim,
@@ -270,6 +306,24 @@ impl<'a> MatchReport<'a> {
     }
 
     /// The volumes of one bucket.
+    ///
+    /// ```
+    /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+    /// use pvbind::matching::{Bucket, FindOptions, MatchReport};
+    /// use serde_json::{from_value, json};
+    /// let volumes: Vec<PersistentVolume> = from_value(json!([
+    ///     {"metadata": {"name": "pv-1"}, "status": {"phase": "Available"},
+    ///      "spec": {"capacity": {"storage": "100Gi"}, "accessModes": ["ReadWriteOnce"]}},
+    ///     {"metadata": {"name": "pv-2"}, "status": {"phase": "Available"},
+    ///      "spec": {"capacity": {"storage": "10Gi"}, "accessModes": ["ReadWriteOnce", "ReadOnlyMany"]}}]))?;
+    /// let claim: PersistentVolumeClaim = from_value(json!({"spec": {"accessModes": ["ReadWriteOnce"]}}))?;
+    /// let report = MatchReport::new(&claim, &volumes, &FindOptions::default());
+    /// // The larger one goes first, since it can do no more than was asked.
+    /// assert_eq!(report.chosen().unwrap().name(), "pv-1");
+    /// let later: Vec<_> = report.bucket(Bucket::FitsSearchedLater).map(|one| one.volume.name()).collect();
+    /// assert_eq!(later, ["pv-2"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn bucket(&self, bucket: Bucket) -> impl Iterator<Item = &VolumeReport<'a>> {
         self.volumes
             .iter()
@@ -306,7 +360,23 @@ impl<'a> MatchReport<'a> {
         misses
     }
 
-    /// The counts behind the sentence.
+    /// The counts behind the sentence. Linear in the number of volumes.
+    ///
+    /// ```
+    /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+    /// use pvbind::matching::{FindOptions, MatchReport};
+    /// use serde_json::{from_value, json};
+    /// let volumes: Vec<PersistentVolume> = from_value(json!([
+    ///     {"metadata": {"name": "pv-1"}, "status": {"phase": "Available"}, "spec": {"capacity": {"storage": "9Gi"}}},
+    ///     {"metadata": {"name": "pv-2"}, "status": {"phase": "Available"}, "spec": {"capacity": {"storage": "5Gi"}}},
+    ///     {"metadata": {"name": "pv-3"}, "status": {"phase": "Bound"}}]))?;
+    /// let claim = PersistentVolumeClaim::default();
+    /// let summary = MatchReport::new(&claim, &volumes, &FindOptions::default()).summary();
+    /// assert_eq!((summary.fitting, summary.total), (2, 3));
+    /// assert_eq!(summary.chosen.unwrap().name(), "pv-2");
+    /// assert_eq!(summary.to_string(), "2 of 3 volumes fit, best pv-2 (5Gi): 1 is Bound");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn summary(&self) -> Summary<'a> {
         Summary::of(self)
     }

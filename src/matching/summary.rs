@@ -308,7 +308,24 @@ impl RefusedCount<'_> {
 }
 
 impl<'a> Summary<'a> {
-    /// The largest volume of those that are only too small, with the request.
+    /// The largest volume of those that count as too small, with the request;
+    /// `None` if there is none. One that is also of another class counts for
+    /// its class.
+    ///
+    /// ```
+    /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+    /// use pvbind::matching::{FindOptions, MatchReport};
+    /// use serde_json::{from_value, json};
+    /// let volumes: Vec<PersistentVolume> = from_value(json!([
+    ///     {"spec": {"storageClassName": "fast", "capacity": {"storage": "2Gi"}}},
+    ///     {"spec": {"storageClassName": "slow", "capacity": {"storage": "4Gi"}}}]))?;
+    /// let claim: PersistentVolumeClaim = from_value(json!({"spec": {
+    ///     "storageClassName": "fast", "resources": {"requests": {"storage": "5Gi"}}}}))?;
+    /// let report = MatchReport::new(&claim, &volumes, &FindOptions::default());
+    /// let (largest, asked) = report.summary().largest_too_small().unwrap();
+    /// assert_eq!(format!("at most {largest} of {asked}"), "at most 2Gi of 5Gi");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn largest_too_small(&self) -> Option<(&'a Quantity, &'a Quantity)> {
         self.refused
             .iter()

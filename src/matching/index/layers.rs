@@ -47,6 +47,18 @@ pub struct VolumeLayers<'a> {
 
 impl<'a> VolumeLayers<'a> {
     /// An index with nothing in front.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::matching::{VolumeIndex, VolumeLayers};
+    /// let volume: PersistentVolume = serde_json::from_str(r#"{"metadata": {"name": "pv-1"}}"#)?;
+    /// let index: VolumeIndex = [Arc::new(volume)].into_iter().collect();
+    /// // Nothing is copied: the layers lend what the index holds.
+    /// let layers = VolumeLayers::new(&index);
+    /// assert!(Arc::ptr_eq(layers.get("pv-1").unwrap(), index.get("pv-1").unwrap()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(base: &'a VolumeIndex) -> Self {
         VolumeLayers {
             base,
@@ -54,7 +66,26 @@ impl<'a> VolumeLayers<'a> {
         }
     }
 
-    /// The same, with these volumes in front of all.
+    /// The same, with these volumes in front of all, the layers that were put
+    /// there before included.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::matching::{VolumeIndex, VolumeLayers};
+    /// # use serde_json::{from_value, json};
+    /// # let holding = |phase: &str| -> Result<VolumeIndex, serde_json::Error> {
+    /// #     let volume: PersistentVolume = from_value(json!({"metadata": {"name": "pv-1"}, "status": {"phase": phase}}))?;
+    /// #     Ok([Arc::new(volume)].into_iter().collect())
+    /// # };
+    /// // One volume in three states: as the cluster has it, as decided, as decided after that.
+    /// let [base, first, second] = [holding("Available")?, holding("Bound")?, holding("Released")?];
+    /// let layers = VolumeLayers::new(&base).behind(&first).behind(&second);
+    /// let phase = layers.get("pv-1").unwrap().status.phase.as_ref().unwrap();
+    /// assert_eq!(phase.as_str(), "Released");
+    /// assert_eq!(layers.all().len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn behind(mut self, front: &'a VolumeIndex) -> Self {
         if !front.is_empty() {
             self.fronts.push(front);
@@ -65,8 +96,25 @@ impl<'a> VolumeLayers<'a> {
     /// Prepares a claim for searches on many nodes, among the volumes of its
     /// class: see [`ClaimSearch::within_class`].
     ///
+    /// Cost: for each layer that of [`VolumeIndex::search`].
+    ///
     /// # Errors
     /// Those of [`find_matching_volume`](crate::matching::find_matching_volume).
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolumeClaim;
+    /// use pvbind::matching::{Features, VolumeIndex, VolumeLayers};
+    /// let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
+    ///     "metadata": {"namespace": "shop", "name": "data"},
+    ///     "spec": {"volumeAttributesClassName": "gold"}}))?;
+    /// let index = VolumeIndex::new();
+    /// let layers = VolumeLayers::new(&index);
+    /// assert!(layers.search(&claim, Features::default()).is_ok());
+    /// // What is wrong with the claim shows here, once, and not on each node.
+    /// let off = Features::default().with_volume_attributes_class(false);
+    /// assert!(layers.search(&claim, off).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn search<'c>(
         &self,
         claim: &'c PersistentVolumeClaim,
@@ -83,6 +131,30 @@ impl<'a> VolumeLayers<'a> {
     }
 
     /// Prepares a node for searches for many claims.
+    ///
+    /// Cost: for each layer that of [`VolumeIndex::node`].
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::api::{Node, PersistentVolume, PersistentVolumeClaim};
+    /// use pvbind::matching::{Features, FindError, VolumeIndex, VolumeLayers};
+    /// # use serde_json::{from_value, json};
+    /// # let volumes: Vec<PersistentVolume> = from_value(json!([
+    /// #     {"metadata": {"name": "pv-1"}, "status": {"phase": "Available"}, "spec": {"storageClassName": "fast"}},
+    /// #     {"metadata": {"name": "pv-2"}, "status": {"phase": "Available"}, "spec": {"storageClassName": "slow"}}]))?;
+    /// # let index: VolumeIndex = volumes.into_iter().map(Arc::new).collect();
+    /// # let node: Node = from_value(json!({"metadata": {"name": "node-a"}}))?;
+    /// # let claims: Vec<PersistentVolumeClaim> = from_value(json!([
+    /// #     {"spec": {"storageClassName": "slow"}}, {"spec": {"storageClassName": "fast"}}]))?;
+    /// let layers = VolumeLayers::new(&index);
+    /// let prepared = layers.node(node.metadata.labels());
+    /// let names = claims.iter().map(|claim| {
+    ///     let found = layers.search(claim, Features::default())?.on_node(&prepared, &[]);
+    ///     Ok(found.map(|volume| volume.name()))
+    /// });
+    /// assert_eq!(names.collect::<Result<Vec<_>, FindError>>()?, [Some("pv-2"), Some("pv-1")]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn node<'n>(&self, labels: &'n BTreeMap<String, String>) -> LayeredNode<'n>
     where
         'a: 'n,
@@ -94,7 +166,26 @@ impl<'a> VolumeLayers<'a> {
         }
     }
 
-    /// The volume of this name.
+    /// The volume of this name, as the foremost layer that has it says. One
+    /// look-up for each layer.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::matching::{VolumeIndex, VolumeLayers};
+    /// # let index = |text: &str| -> Result<VolumeIndex, serde_json::Error> {
+    /// #     let volume: PersistentVolume = serde_json::from_str(text)?;
+    /// #     Ok([Arc::new(volume)].into_iter().collect())
+    /// # };
+    /// let base = index(r#"{"metadata": {"name": "pv-1"}}"#)?;
+    /// let assumed = index(r#"{"metadata": {"name": "pv-2"}, "spec": {"claimRef": {"name": "data"}}}"#)?;
+    /// let layers = VolumeLayers::new(&base).behind(&assumed);
+    /// assert!(layers.get("pv-1").unwrap().claim_ref().is_none());
+    /// // A volume that only a layer has is there too.
+    /// assert!(layers.get("pv-2").unwrap().claim_ref().is_some());
+    /// assert!(layers.get("pv-3").is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn get(&self, name: &str) -> Option<&'a Arc<PersistentVolume>> {
         let fronts = self.fronts.iter().rev();
         let mut found = fronts.filter_map(|front| front.get(name));
@@ -204,6 +295,24 @@ pub struct LayeredSearch<'i, 'c> {
 }
 
 /// A node, prepared for searches for many claims: see [`VolumeLayers::node`].
+///
+/// ```
+/// use std::sync::Arc;
+/// use pvbind::api::{Node, PersistentVolume, PersistentVolumeClaim};
+/// use pvbind::matching::{Features, LayeredNode, VolumeIndex, VolumeLayers};
+/// # use serde_json::{from_value, json};
+/// # let volume: PersistentVolume = from_value(json!({"metadata": {"name": "pv-1"}, "status": {"phase": "Available"}}))?;
+/// # let index: VolumeIndex = [Arc::new(volume)].into_iter().collect();
+/// # let nodes: Vec<Node> = from_value(json!([{"metadata": {"name": "node-a"}}, {"metadata": {"name": "node-b"}}]))?;
+/// let layers = VolumeLayers::new(&index);
+/// // Prepared once, and kept while the pod's claims are gone through.
+/// let prepared: Vec<LayeredNode<'_>> =
+///     nodes.iter().map(|node| layers.node(node.metadata.labels())).collect();
+/// let claim = PersistentVolumeClaim::default();
+/// let search = layers.search(&claim, Features::default())?;
+/// assert!(prepared.iter().all(|node| search.on_node(node, &[]).is_some()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct LayeredNode<'a> {
     base: NodeLabels<'a>,
@@ -215,6 +324,26 @@ impl<'i> LayeredSearch<'i, '_> {
     /// names: the answer of
     /// [`find_matching_volume`](crate::matching::find_matching_volume) with a
     /// node, over [`VolumeLayers::of_class`] of the claim's class.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use std::sync::Arc;
+    /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+    /// use pvbind::matching::{Features, VolumeIndex, VolumeLayers};
+    /// # use serde_json::{from_value, json};
+    /// # let volumes: Vec<PersistentVolume> = from_value(json!([
+    /// #     {"metadata": {"name": "pv-1"}, "status": {"phase": "Available"}, "spec": {"storageClassName": "fast"}},
+    /// #     {"metadata": {"name": "pv-2"}, "status": {"phase": "Available"}, "spec": {"storageClassName": "fast"}}]))?;
+    /// # let index: VolumeIndex = volumes.into_iter().map(Arc::new).collect();
+    /// # let claim: PersistentVolumeClaim = from_value(json!({"spec": {"storageClassName": "fast"}}))?;
+    /// let (layers, labels) = (VolumeLayers::new(&index), BTreeMap::new());
+    /// let (search, node) = (layers.search(&claim, Features::default())?, layers.node(&labels));
+    /// assert_eq!(search.on_node(&node, &[]).unwrap().name(), "pv-1");
+    /// // For a second claim like it in the same pod, what the first one got is left out.
+    /// assert_eq!(search.on_node(&node, &["pv-1"]).unwrap().name(), "pv-2");
+    /// assert!(search.on_node(&node, &["pv-1", "pv-2"]).is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn on_node(
         &self,
         node: &LayeredNode<'_>,

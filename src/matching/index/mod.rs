@@ -86,6 +86,21 @@ pub struct VolumeIndex {
 
 impl VolumeIndex {
     /// An index without volumes.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use pvbind::api::PersistentVolumeClaim;
+    /// use pvbind::matching::{Features, SearchOptions, VolumeIndex};
+    /// let index = VolumeIndex::new();
+    /// let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
+    ///     "spec": {"selector": {"matchExpressions": [{"key": "disk", "operator": "Like"}]}}}))?;
+    /// // The controller only reads the selector where a group of volumes is searched ...
+    /// assert_eq!(index.best_match(&claim, SearchOptions::default()), Ok(None));
+    /// // ... the scheduler always.
+    /// let labels = BTreeMap::new();
+    /// assert!(index.best_match_on_node(&claim, &labels, &[], Features::default()).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new() -> Self {
         VolumeIndex::default()
     }
@@ -135,7 +150,21 @@ impl VolumeIndex {
         Some(volume)
     }
 
-    /// The volume of this name.
+    /// The volume of this name, whatever its phase. Logarithmic.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+    /// use pvbind::matching::{SearchOptions, VolumeIndex};
+    /// let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+    ///     "metadata": {"name": "pv-1"}, "status": {"phase": "Released"}}))?;
+    /// let index: VolumeIndex = [Arc::new(volume)].into_iter().collect();
+    /// // No claim gets it, and it is there.
+    /// let claim = PersistentVolumeClaim::default();
+    /// assert_eq!(index.best_match(&claim, SearchOptions::default())?, None);
+    /// assert_eq!(index.get("pv-1").unwrap().name(), "pv-1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn get(&self, name: &str) -> Option<&Arc<PersistentVolume>> {
         self.by_name.get(name)
     }
@@ -184,12 +213,40 @@ impl VolumeIndex {
         self.reserved.of(namespace, name)
     }
 
-    /// How many volumes there are.
+    /// How many volumes there are, bound ones and others that no claim can get
+    /// included.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::matching::VolumeIndex;
+    /// let volumes: Vec<PersistentVolume> = serde_json::from_value(serde_json::json!([
+    ///     {"metadata": {"name": "pv-1"}, "status": {"phase": "Available"}},
+    ///     {"metadata": {"name": "pv-2"}, "status": {"phase": "Bound"}},
+    ///     {"metadata": {"name": "pv-2"}, "status": {"phase": "Released"}}]))?;
+    /// let index: VolumeIndex = volumes.into_iter().map(Arc::new).collect();
+    /// assert_eq!(index.len(), 2); // the later pv-2 took the place of the earlier
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.by_name.len()
     }
 
     /// Whether there is no volume.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::matching::VolumeIndex;
+    /// // What was decided and not written yet, until the watch brings it.
+    /// let mut assumed = VolumeIndex::new();
+    /// let volume: PersistentVolume = serde_json::from_str(r#"{"metadata": {"name": "pv-1"}}"#)?;
+    /// assumed.insert(Arc::new(volume));
+    /// assert!(!assumed.is_empty());
+    /// assumed.remove("pv-1");
+    /// assert!(assumed.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -277,6 +334,26 @@ impl VolumeIndex {
     ///
     /// Cost: the selector is compiled, and the volumes that are reserved for the
     /// claim are looked at.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use std::sync::Arc;
+    /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+    /// use pvbind::matching::{Features, VolumeIndex};
+    /// # let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"name": "pv-1"}, "status": {"phase": "Available"},
+    /// #     "spec": {"nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [
+    /// #         {"key": "zone", "operator": "In", "values": ["a"]}]}]}}}}))?;
+    /// let index: VolumeIndex = [Arc::new(volume)].into_iter().collect(); // pv-1, in zone a
+    /// let claim = PersistentVolumeClaim::default();
+    /// let search = index.search(&claim, Features::default())?;
+    /// let reached = ["a", "b"].map(|zone| {
+    ///     let labels = BTreeMap::from([("zone".to_owned(), zone.to_owned())]);
+    ///     search.on_node(&index.node(&labels), &[]).is_some()
+    /// });
+    /// assert_eq!(reached, [true, false]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn search<'i, 'c>(
         &'i self,
         claim: &'c PersistentVolumeClaim,
@@ -288,6 +365,24 @@ impl VolumeIndex {
     /// Prepares searches for many claims on one node.
     ///
     /// Cost: one look-up for each label and each key that node affinities name.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::api::{Node, PersistentVolume, PersistentVolumeClaim};
+    /// use pvbind::matching::{Features, FindError, VolumeIndex};
+    /// # use serde_json::{from_value, json};
+    /// # let volume: PersistentVolume = from_value(json!({"metadata": {"name": "pv-1"}, "status": {"phase": "Available"},
+    /// #     "spec": {"capacity": {"storage": "8Gi"}}}))?;
+    /// # let node: Node = from_value(json!({"metadata": {"name": "node-a"}}))?;
+    /// # let asking = |size: &str| from_value(json!({"spec": {"resources": {"requests": {"storage": size}}}}));
+    /// let index: VolumeIndex = [Arc::new(volume)].into_iter().collect(); // pv-1, of 8Gi
+    /// let claims: [PersistentVolumeClaim; 2] = [asking("5Gi")?, asking("9Gi")?];
+    /// let prepared = index.node(node.metadata.labels());
+    /// let fits = |claim| Ok(index.search(claim, Features::default())?.on_node(&prepared, &[]).is_some());
+    /// let fitting: Vec<bool> = claims.iter().map(fits).collect::<Result<_, FindError>>()?;
+    /// assert_eq!(fitting, [true, false]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn node<'a>(&'a self, labels: &'a BTreeMap<String, String>) -> NodeLabels<'a> {
         NodeLabels::new(self, labels)
     }

@@ -173,6 +173,30 @@ impl<'i, 'c> ClaimSearch<'i, 'c> {
     ///
     /// A node that was prepared by another index is prepared again, which only
     /// costs time.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use std::sync::Arc;
+    /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+    /// use pvbind::matching::{Features, VolumeIndex};
+    /// # use serde_json::{from_value, json};
+    /// # let in_zone_a = json!({"required": {"nodeSelectorTerms": [{"matchExpressions": [
+    /// #     {"key": "zone", "operator": "In", "values": ["a"]}]}]}});
+    /// # let volumes: Vec<PersistentVolume> = from_value(json!([
+    /// #     {"metadata": {"name": "pv-1"}, "status": {"phase": "Available"}},
+    /// #     {"metadata": {"name": "pv-2"}, "status": {"phase": "Available"},
+    /// #      "spec": {"claimRef": {"namespace": "shop", "name": "data"}, "nodeAffinity": in_zone_a}}]))?;
+    /// # let claim: PersistentVolumeClaim = from_value(json!({"metadata": {"namespace": "shop", "name": "data"}}))?;
+    /// // pv-1 is open and reachable from everywhere; pv-2, in zone a, is reserved for the claim.
+    /// let index: VolumeIndex = volumes.into_iter().map(Arc::new).collect();
+    /// let search = index.search(&claim, Features::default())?;
+    /// let labels = BTreeMap::from([("zone".to_owned(), "b".to_owned())]);
+    /// let node = index.node(&labels);
+    /// // The reservation goes first, even where it cannot be used.
+    /// assert_eq!(search.on_node(&node, &[]), None);
+    /// assert_eq!(search.on_node(&node, &["pv-2"]).unwrap().name(), "pv-1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn on_node(
         &self,
         node: &NodeLabels<'_>,
