@@ -106,7 +106,19 @@ pub enum ClaimLifeRefusalReason {
 }
 
 impl ClaimLifeRefusalReason {
-    /// A stable code for programs.
+    /// A stable code for programs, such as the label of a metric: the text may be
+    /// worded anew, the code stays.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolumeClaim;
+    /// use pvbind::binding::mark_claim_pending;
+    /// let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
+    ///     "metadata": {"name": "data", "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+    ///     "spec": {"volumeName": "pv-1"}, "status": {"phase": "Bound"}}))?;
+    /// let refusal = mark_claim_pending(&claim).unwrap_err();
+    /// assert_eq!(refusal.reason.code(), "bind-completed");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn code(self) -> &'static str {
         match self {
             ClaimLifeRefusalReason::BindCompleted => "bind-completed",

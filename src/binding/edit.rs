@@ -24,7 +24,21 @@ pub enum Edit<T> {
 }
 
 impl<T> Edit<T> {
-    /// Whether anything changed.
+    /// Whether anything changed, so that there is something to write.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::binding::unbind_volume;
+    /// use serde_json::json;
+    /// let volume = |claim_ref| serde_json::from_value::<PersistentVolume>(
+    ///     json!({"metadata": {"name": "pv-1"}, "spec": {"claimRef": claim_ref}}));
+    /// let held = volume(json!({"namespace": "shop", "name": "data", "uid": "u-1"}))?;
+    /// assert!(unbind_volume(&held).is_changed());
+    /// // A volume that somebody reserved stays reserved, and has nothing to lose.
+    /// let reserved = volume(json!({"namespace": "shop", "name": "data"}))?;
+    /// assert!(!unbind_volume(&reserved).is_changed());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_changed(&self) -> bool {
         matches!(self, Edit::Changed(_))
     }

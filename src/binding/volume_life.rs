@@ -122,7 +122,24 @@ pub enum VolumeLifeRefusalReason {
 }
 
 impl VolumeLifeRefusalReason {
-    /// A stable code for programs.
+    /// A stable code for programs, such as the label of a metric: the text may be
+    /// worded anew, the code stays.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::binding::check_may_be_deleted;
+    /// # let volume = |phase: &str| serde_json::from_value::<PersistentVolume>(serde_json::json!({
+    /// #     "metadata": {"name": "pv-1"}, "status": {"phase": phase},
+    /// #     "spec": {"persistentVolumeReclaimPolicy": "Retain"}}));
+    /// // A volume with the policy Retain is never deleted; while it is bound that is
+    /// // the better reason.
+    /// let refusal = |phase| -> Result<_, serde_json::Error> {
+    ///     Ok(check_may_be_deleted(&volume(phase)?).unwrap_err().reason.code())
+    /// };
+    /// assert_eq!(refusal("Released")?, "not-to-be-deleted");
+    /// assert_eq!(refusal("Bound")?, "not-released");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn code(self) -> &'static str {
         match self {
             VolumeLifeRefusalReason::NotReleased => "not-released",

@@ -186,7 +186,18 @@ macro_rules! reasons {
         }
 
         impl EventReason {
-            /// The text that Kubernetes writes.
+            /// The text that Kubernetes writes into an Event's `reason`: the variant's name.
+            ///
+            /// ```
+            /// use pvbind::api::PersistentVolumeClaim;
+            /// use pvbind::plan::{Event, EventReason};
+            /// # let claim = PersistentVolumeClaim::default();
+            /// let event = Event::on_claim(&claim, EventReason::WaitForFirstConsumer, "no pod yet");
+            /// let body = serde_json::json!({
+            ///     "apiVersion": "events.k8s.io/v1", "kind": "Event", "note": event.message,
+            ///     "reason": event.reason.as_str(), "type": event.event_type.to_string()});
+            /// assert_eq!(body["reason"], "WaitForFirstConsumer");
+            /// ```
             pub fn as_str(self) -> &'static str {
                 match self {
                     $( EventReason::$Reason => stringify!($Reason), )*
@@ -194,7 +205,21 @@ macro_rules! reasons {
             }
 
             /// The type of an event with this reason, but for the cases that
-            /// say otherwise.
+            /// say otherwise: two reasons are written with either type.
+            ///
+            /// ```
+            /// use pvbind::api::PersistentVolume;
+            /// use pvbind::plan::{Event, EventReason, EventType};
+            /// # let volume: PersistentVolume = serde_json::from_str(r#"{"metadata": {"name": "pv-1"}}"#)?;
+            /// // It sounds bad, and only says that no volume fits yet.
+            /// assert_eq!(EventReason::FailedBinding.usual_type(), EventType::Normal);
+            /// // A volume that pods still use is not recycled yet, which is no failure either.
+            /// let reason = EventReason::VolumeFailedRecycle;
+            /// assert_eq!(reason.usual_type(), EventType::Warning);
+            /// let event = Event::on_volume(&volume, reason, "Volume is used by pods: shop/web");
+            /// assert_eq!(event.with_type(EventType::Normal).event_type, EventType::Normal);
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
             pub fn usual_type(self) -> EventType {
                 match self {
                     $( EventReason::$Reason => EventType::$Type, )*

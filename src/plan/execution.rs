@@ -71,7 +71,26 @@ enum Stop {
 }
 
 impl<V: FollowUp> Execution<V> {
-    /// Begins to carry out a plan.
+    /// Begins to carry out a plan, of a sync or of an operation. Nothing is done yet.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::PersistentVolume;
+    /// use pvbind::controller::{Config, Next, begin, sync_volume};
+    /// use pvbind::plan::{Execution, Operation};
+    /// # use pvbind::view::Snapshot;
+    /// # let (config, view) = (Config::default(), Snapshot::new());
+    /// # let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"name": "pv-1", "uid": "u-1"}, "spec": {"nfs": {"path": "/exports/1"}}}))?;
+    /// let sync: Execution = Execution::new(sync_volume(&config, &view, &volume, None));
+    /// assert!(sync.step().is_some()); // the volume is new: phase Available
+    /// // The first plan of a deletion writes nothing; what to do next is its verdict.
+    /// let operation = Operation::Delete { volume: Arc::new(volume) };
+    /// let execution: Execution<Next> = Execution::new(begin(&config, operation));
+    /// assert_eq!(execution.step(), None);
+    /// assert!(matches!(execution.finish().end.finished()?, Next::ReadVolume(_)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(plan: Plan<V>) -> Self {
         Execution {
             steps: plan.steps.into(),
@@ -82,7 +101,29 @@ impl<V: FollowUp> Execution<V> {
         }
     }
 
-    /// The step to carry out now; `None` if there is no more.
+    /// The step to carry out now, the same until it is answered; `None` if there is
+    /// no more, or none is to be done because a write failed. Constant cost.
+    ///
+    /// ```
+    /// # use pvbind::api::read_objects;
+    /// # use pvbind::controller::{Config, sync_claim};
+    /// # use pvbind::view::{ClusterView, Snapshot};
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1", "resourceVersion": "7"},
+    /// #      "spec": {"capacity": {"storage": "5Gi"}}, "status": {"phase": "Available"}}
+    /// #     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # let claim = snapshot.claim("shop", "data").unwrap();
+    /// # use pvbind::plan::{ApiError, ApiErrorKind, Execution};
+    /// // A bind: four writes, of which the first is refused.
+    /// let mut execution = Execution::new(sync_claim(&Config::default(), &snapshot, &*claim));
+    /// assert_eq!(execution.step().unwrap().to_string(), "update persistentvolumes pv-1");
+    /// execution.answer(Err(ApiError::new(ApiErrorKind::Conflict, "the object has been modified")));
+    /// // The claim must not be bound to a volume that may be another's by now.
+    /// assert_eq!(execution.step(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn step(&self) -> Option<&Step> {
         self.steps.front()
     }

@@ -69,5 +69,8 @@ pub use execution::Execution;
 mod report;
 pub use report::{Done, End, Report};
 
+mod api_error;
+pub use api_error::{ApiError, ApiErrorKind};
+
 mod server;
-pub use server::{ApiError, ApiErrorKind, ApiServer, Written, carry_out};
+pub use server::{ApiServer, Written, carry_out};

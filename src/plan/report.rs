@@ -40,7 +40,25 @@ pub struct Done {
 }
 
 impl Done {
-    /// Why the step failed, if it did.
+    /// Why the step failed, if it did. That is not always why the plan ended: some
+    /// failures are as good as success, or do not matter.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::plan::{ApiError, ApiErrorKind, Execution, OnFailure, Plan, Step, Verdict, Write, WriteContext};
+    /// # let volume = Box::new(PersistentVolume::default());
+    /// # let create = Step::Write {
+    /// #     write: Write::CreateVolume { volume, attempts: 5 },
+    /// #     on_failure: OnFailure::Stop(WriteContext::Plain),
+    /// # };
+    /// let mut execution = Execution::new(Plan { steps: vec![create], verdict: Verdict::Settled });
+    /// let exists = r#"persistentvolumes "pvc-u-1" already exists"#;
+    /// execution.answer(Err(ApiError::new(ApiErrorKind::AlreadyExists, exists)));
+    /// let report = execution.finish();
+    /// // The log has it, and nothing is wrong: the volume is there.
+    /// assert_eq!(report.done[0].error().unwrap().to_string(), exists);
+    /// assert_eq!(report.error(), None);
+    /// ```
     pub fn error(&self) -> Option<&ApiError> {
         self.result.as_ref().err()
     }
@@ -132,7 +150,29 @@ impl<V> End<V> {
 }
 
 impl<V> Report<V> {
-    /// The claims to sync soon, in order.
+    /// The claims to sync soon, in order: those whose volume waits for them to finish
+    /// a bind. Put them into the queue; nothing else does.
+    ///
+    /// ```
+    /// use pvbind::api::read_objects;
+    /// # use pvbind::controller::{Config, sync_volume};
+    /// # use pvbind::plan::{Execution, Written};
+    /// # use pvbind::view::{ClusterView, Snapshot};
+    /// // A bind that was cut off: the volume names the claim, the claim no volume yet.
+    /// let snapshot: Snapshot = read_objects(r#"
+    ///     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "spec": {
+    ///          "claimRef": {"namespace": "shop", "name": "data", "uid": "u-1"}}}
+    ///     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"}}"#)?
+    /// .into_iter()
+    /// .collect();
+    /// # let volume = snapshot.volume("pv-1").unwrap();
+    /// # let mut execution = Execution::new(sync_volume(&Config::default(), &snapshot, volume, None));
+    /// # execution.answer(Ok(Written::Nothing));
+    /// let report = execution.finish(); // of `sync_volume` for pv-1
+    /// let claims: Vec<_> = report.enqueued_claims().map(|claim| claim.to_string()).collect();
+    /// assert_eq!(claims, ["shop/data"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn enqueued_claims(&self) -> impl Iterator<Item = &ClaimKey> {
         self.done.iter().filter_map(|done| match &done.step {
             Step::EnqueueClaim(claim) => Some(claim),
@@ -168,7 +208,32 @@ impl<V> Report<V> {
         })
     }
 
-    /// How many writes were made, failed ones left out.
+    /// How many writes were made, failed ones left out. Linear in the number of
+    /// steps.
+    ///
+    /// ```
+    /// # use pvbind::api::read_objects;
+    /// # use pvbind::controller::{Config, sync_claim};
+    /// # use pvbind::view::{ClusterView, Snapshot};
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1", "resourceVersion": "7"},
+    /// #      "spec": {"capacity": {"storage": "5Gi"}}, "status": {"phase": "Available"}}
+    /// #     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # let claim = snapshot.claim("shop", "data").unwrap();
+    /// # use std::sync::Arc;
+    /// # use pvbind::plan::{ApiError, ApiErrorKind, Execution, Step, Write, Written};
+    /// # let mut execution = Execution::new(sync_claim(&Config::default(), &snapshot, &*claim));
+    /// // A bind, of which the second write is refused:
+    /// let Some(Step::Write { write: Write::Volume(change), .. }) = execution.step() else { panic!() };
+    /// let written = Written::Volume(Arc::clone(&change.to));
+    /// execution.answer(Ok(written));
+    /// execution.answer(Err(ApiError::new(ApiErrorKind::Conflict, "the object has been modified")));
+    /// let report = execution.finish();
+    /// assert_eq!((report.done.len(), report.writes()), (2, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn writes(&self) -> usize {
         let made = |done: &&Done| done.step.is_write() && done.result.is_ok();
         self.done.iter().filter(made).count()

@@ -53,7 +53,28 @@ pub enum Step {
 }
 
 impl Step {
-    /// Whether the step writes to the API server.
+    /// Whether the step writes to the API server. Recording an event is no write: no
+    /// sync fails with it.
+    ///
+    /// ```
+    /// # use pvbind::api::read_objects;
+    /// # use pvbind::controller::{Config, sync_claim};
+    /// # use pvbind::view::{ClusterView, Snapshot};
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1", "resourceVersion": "7"},
+    /// #      "spec": {"capacity": {"storage": "5Gi"}}, "status": {"phase": "Available"}}
+    /// #     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # let claim = snapshot.claim("shop", "data").unwrap();
+    /// use pvbind::plan::Step;
+    /// # let snapshot = Snapshot::new();
+    /// // A claim that nothing fits is told about, and becomes Pending:
+    /// let plan = sync_claim(&Config::default(), &snapshot, &*claim);
+    /// let steps: Vec<_> = plan.steps.iter().map(Step::is_write).collect();
+    /// assert_eq!(steps, [false, true]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_write(&self) -> bool {
         matches!(self, Step::Write { .. })
     }
@@ -111,7 +132,32 @@ pub enum Write {
 }
 
 impl Write {
-    /// The resource: `persistentvolumes` or `persistentvolumeclaims`.
+    /// The resource: `persistentvolumes` or `persistentvolumeclaims`. Only the
+    /// second has namespaces.
+    ///
+    /// ```
+    /// # use pvbind::api::read_objects;
+    /// # use pvbind::controller::{Config, sync_claim};
+    /// # use pvbind::view::{ClusterView, Snapshot};
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1", "resourceVersion": "7"},
+    /// #      "spec": {"capacity": {"storage": "5Gi"}}, "status": {"phase": "Available"}}
+    /// #     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # let claim = snapshot.claim("shop", "data").unwrap();
+    /// use std::collections::BTreeSet;
+    /// use pvbind::plan::Step;
+    /// // What a service account needs to be allowed to update, so that it can bind:
+    /// let plan = sync_claim(&Config::default(), &snapshot, &*claim);
+    /// let rules: BTreeSet<_> = plan.steps.iter().filter_map(|step| match step {
+    ///     Step::Write { write, .. } => Some((write.resource(), write.subresource())),
+    ///     _ => None,
+    /// }).collect();
+    /// assert!(rules.contains(&("persistentvolumes", "status")));
+    /// assert!(rules.contains(&("persistentvolumeclaims", "")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn resource(&self) -> &'static str {
         match self {
             Write::Volume(_)
@@ -139,7 +185,30 @@ impl Write {
         }
     }
 
-    /// The subresource: `status` or "".
+    /// The subresource: `status` or "". What is written to the one does not reach the
+    /// other.
+    ///
+    /// ```
+    /// # use pvbind::api::read_objects;
+    /// # use pvbind::controller::{Config, sync_claim};
+    /// # use pvbind::view::{ClusterView, Snapshot};
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1", "resourceVersion": "7"},
+    /// #      "spec": {"capacity": {"storage": "5Gi"}}, "status": {"phase": "Available"}}
+    /// #     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # let claim = snapshot.claim("shop", "data").unwrap();
+    /// use pvbind::plan::Step;
+    /// let plan = sync_claim(&Config::default(), &snapshot, &*claim);
+    /// let subresources: Vec<_> = plan.steps.iter().map(|step| match step {
+    ///     Step::Write { write, .. } => write.subresource(),
+    ///     _ => "no write",
+    /// }).collect();
+    /// // So a bind takes four writes: twice of the volume, twice of the claim.
+    /// assert_eq!(subresources, ["", "status", "", "status"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn subresource(&self) -> &'static str {
         match self {
             Write::VolumeStatus(_) | Write::ClaimStatus(_) => "status",
@@ -148,6 +217,20 @@ impl Write {
     }
 
     /// `NAMESPACE/NAME` of the object, or just the name of a volume.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+    /// use pvbind::plan::{Change, Write};
+    /// # let volume: PersistentVolume = serde_json::from_str(r#"{"metadata": {"name": "pv-1"}}"#)?;
+    /// # let claim: Arc<PersistentVolumeClaim> = serde_json::from_str(
+    /// #     r#"{"metadata": {"namespace": "shop", "name": "data"}}"#).map(Arc::new)?;
+    /// let delete = Write::DeleteVolume(Arc::new(volume));
+    /// assert_eq!(delete.key(), "pv-1");
+    /// let update = Write::Claim(Change { from: Arc::clone(&claim), to: claim });
+    /// assert_eq!(update.key().split_once('/'), Some(("shop", "data")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn key(&self) -> String {
         self.metadata().key()
     }

@@ -56,7 +56,23 @@ impl<V> Plan<V> {
         }
     }
 
-    /// Whether there is nothing to do.
+    /// Whether there is nothing to do. That says nothing about how things stand: the
+    /// verdict does.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::controller::{Config, sync_volume};
+    /// use pvbind::plan::Verdict;
+    /// use pvbind::view::Snapshot;
+    /// # let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"name": "pv-1"}, "status": {"phase": "Bound"},
+    /// #     "spec": {"claimRef": {"namespace": "shop", "name": "data", "uid": "u-1"}}}))?;
+    /// // A bound volume, whose claim is not in the view:
+    /// let plan = sync_volume(&Config::default(), &Snapshot::new(), &volume, None);
+    /// assert!(plan.is_empty());
+    /// assert_ne!(plan.verdict, Verdict::Settled); // the API server is to be asked
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
@@ -223,28 +239,167 @@ pub enum SyncError {
 /// assert_eq!(newest.0.as_deref(), Some("8"));
 /// ```
 pub trait FollowUp {
-    /// The plan wrote a claim.
+    /// The plan wrote a claim, or its status: this is what the API server returned.
+    /// It need not be the claim that the verdict is about.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+    /// # use pvbind::plan::{ApiError, ApiErrorKind, Change, Execution, FollowUp, OnFailure, Plan, Step, Write, WriteContext, Written};
+    /// # use serde_json::{Value, json};
+    /// # let step = |write, on_failure| Step::Write { write, on_failure };
+    /// # let stop = OnFailure::Stop(WriteContext::Plain);
+    /// # let volume = |value: Value| serde_json::from_value::<PersistentVolume>(value).map(Arc::new);
+    /// # let claim = |value: Value| serde_json::from_value::<PersistentVolumeClaim>(value).map(Arc::new);
+    /// struct About(Arc<PersistentVolumeClaim>);
+    /// impl FollowUp for About {
+    ///     fn claim_written(&mut self, claim: &PersistentVolumeClaim) {
+    ///         if claim.metadata.is_same_object(&self.0.metadata) {
+    ///             self.0 = Arc::new(claim.clone());
+    ///         }
+    ///     }
+    /// }
+    /// # let data = |version: &str| claim(json!({"metadata": {"name": "data", "uid": "u-1", "resourceVersion": version}}));
+    /// # let logs = |version: &str| claim(json!({"metadata": {"name": "logs", "uid": "u-2", "resourceVersion": version}}));
+    /// # let write = |claim: &Arc<PersistentVolumeClaim>| step(Write::Claim(
+    /// #     Change { from: Arc::clone(claim), to: Arc::clone(claim) }), stop);
+    /// # let steps = vec![write(&data("7")?), write(&logs("7")?)];
+    /// let mut execution = Execution::new(Plan { steps, verdict: About(data("7")?) });
+    /// execution.answer(Ok(Written::Claim(data("8")?)));
+    /// execution.answer(Ok(Written::Claim(logs("9")?)));
+    /// let About(claim) = execution.finish().end.finished()?;
+    /// assert_eq!(claim.metadata.resource_version(), "8");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn claim_written(&mut self, claim: &PersistentVolumeClaim) {
         let _ = claim;
     }
 
-    /// The plan wrote a volume.
+    /// The plan wrote a volume, or its status: this is what the API server returned,
+    /// which may hold more than was sent.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+    /// # use pvbind::plan::{ApiError, ApiErrorKind, Change, Execution, FollowUp, OnFailure, Plan, Step, Write, WriteContext, Written};
+    /// # use serde_json::{Value, json};
+    /// # let step = |write, on_failure| Step::Write { write, on_failure };
+    /// # let stop = OnFailure::Stop(WriteContext::Plain);
+    /// # let volume = |value: Value| serde_json::from_value::<PersistentVolume>(value).map(Arc::new);
+    /// # let claim = |value: Value| serde_json::from_value::<PersistentVolumeClaim>(value).map(Arc::new);
+    /// # #[derive(Default)]
+    /// struct Labels(Vec<String>);
+    /// impl FollowUp for Labels {
+    ///     fn volume_written(&mut self, volume: &PersistentVolume) {
+    ///         self.0 = volume.metadata.labels().keys().cloned().collect();
+    ///     }
+    /// }
+    /// # let sent = volume(json!({"metadata": {"name": "pv-1"}}))?;
+    /// # let steps = vec![step(Write::Volume(Change { from: Arc::clone(&sent), to: sent }), stop)];
+    /// let mut execution = Execution::new(Plan { steps, verdict: Labels::default() });
+    /// // A webhook in the API server has labelled the volume.
+    /// let returned = volume(json!({"metadata": {"name": "pv-1", "labels": {"team": "shop"}}}))?;
+    /// execution.answer(Ok(Written::Volume(returned)));
+    /// assert_eq!(execution.finish().end.finished()?.0, ["team"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn volume_written(&mut self, volume: &PersistentVolume) {
         let _ = volume;
     }
 
     /// A volume that was to be created exists already: this one, as it was to
-    /// be, not as it is.
+    /// be, not as it is. [`write_done`](Self::write_done) is called too,
+    /// [`volume_written`](Self::volume_written) is not.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+    /// # use pvbind::plan::{ApiError, ApiErrorKind, Change, Execution, FollowUp, OnFailure, Plan, Step, Write, WriteContext, Written};
+    /// # use serde_json::{Value, json};
+    /// # let step = |write, on_failure| Step::Write { write, on_failure };
+    /// # let stop = OnFailure::Stop(WriteContext::Plain);
+    /// # let volume = |value: Value| serde_json::from_value::<PersistentVolume>(value).map(Arc::new);
+    /// # let claim = |value: Value| serde_json::from_value::<PersistentVolumeClaim>(value).map(Arc::new);
+    /// # #[derive(Default)]
+    /// struct Unknown(Vec<String>);
+    /// impl FollowUp for Unknown {
+    ///     fn already_exists(&mut self, volume: &PersistentVolume) {
+    ///         self.0.push(volume.name().to_owned()); // to be read, if its content matters
+    ///     }
+    /// }
+    /// # let volume: PersistentVolume = serde_json::from_value(json!({"metadata": {"name": "pvc-u-1"}}))?;
+    /// # let steps = vec![step(Write::CreateVolume { volume: Box::new(volume), attempts: 5 }, stop)];
+    /// let mut execution = Execution::new(Plan { steps, verdict: Unknown::default() });
+    /// execution.answer(Err(ApiError::new(ApiErrorKind::AlreadyExists, "it exists")));
+    /// assert_eq!(execution.finish().end.finished()?.0, ["pvc-u-1"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn already_exists(&mut self, volume: &PersistentVolume) {
         let _ = volume;
     }
 
     /// A write was done, whatever came back of it; a volume that was to be
     /// created and exists already included.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+    /// # use pvbind::plan::{ApiError, ApiErrorKind, Change, Execution, FollowUp, OnFailure, Plan, Step, Write, WriteContext, Written};
+    /// # use serde_json::{Value, json};
+    /// # let step = |write, on_failure| Step::Write { write, on_failure };
+    /// # let stop = OnFailure::Stop(WriteContext::Plain);
+    /// # let volume = |value: Value| serde_json::from_value::<PersistentVolume>(value).map(Arc::new);
+    /// # let claim = |value: Value| serde_json::from_value::<PersistentVolumeClaim>(value).map(Arc::new);
+    /// # #[derive(Default)]
+    /// struct Done(u32);
+    /// impl FollowUp for Done {
+    ///     fn write_done(&mut self) {
+    ///         self.0 += 1;
+    ///     }
+    /// }
+    /// # let volume: PersistentVolume = serde_json::from_value(json!({"metadata": {"name": "pvc-u-1"}}))?;
+    /// # let create = Write::CreateVolume { volume: Box::new(volume.clone()), attempts: 5 };
+    /// # let delete = Write::DeleteVolume(Arc::new(volume));
+    /// let steps = vec![step(create, stop), step(delete, stop)];
+    /// let mut execution = Execution::new(Plan { steps, verdict: Done::default() });
+    /// execution.answer(Err(ApiError::new(ApiErrorKind::AlreadyExists, "it exists")));
+    /// execution.answer(Ok(Written::Nothing)); // a deletion returns no object
+    /// assert_eq!(execution.finish().end.finished()?.0, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn write_done(&mut self) {}
 
     /// A write with [`OnFailure::Tell`](super::OnFailure::Tell) failed with
-    /// this text.
+    /// this text. A write that fails otherwise ends the plan without its verdict:
+    /// nobody hears of it here.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+    /// # use pvbind::plan::{ApiError, ApiErrorKind, Change, Execution, FollowUp, OnFailure, Plan, Step, Write, WriteContext, Written};
+    /// # use serde_json::{Value, json};
+    /// # let step = |write, on_failure| Step::Write { write, on_failure };
+    /// # let stop = OnFailure::Stop(WriteContext::Plain);
+    /// # let volume = |value: Value| serde_json::from_value::<PersistentVolume>(value).map(Arc::new);
+    /// # let claim = |value: Value| serde_json::from_value::<PersistentVolumeClaim>(value).map(Arc::new);
+    /// # #[derive(Debug, Default, PartialEq)]
+    /// struct Failure(Option<String>);
+    /// impl FollowUp for Failure {
+    ///     fn write_failed(&mut self, message: &str) {
+    ///         self.0 = Some(message.to_owned());
+    ///     }
+    /// }
+    /// # let volume = volume(json!({"metadata": {"name": "pv-1"}}))?;
+    /// let end = |on_failure| {
+    ///     let steps = vec![step(Write::DeleteVolume(Arc::clone(&volume)), on_failure)];
+    ///     let mut execution = Execution::new(Plan { steps, verdict: Failure::default() });
+    ///     execution.answer(Err(ApiError::new(ApiErrorKind::Other, "timed out")));
+    ///     execution.finish().end.finished()
+    /// };
+    /// assert_eq!(end(OnFailure::Tell)?.0.as_deref(), Some("timed out"));
+    /// assert_eq!(end(OnFailure::StopSilently).unwrap_err().to_string(), "timed out");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     fn write_failed(&mut self, message: &str) {
         let _ = message;
     }
