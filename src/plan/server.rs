@@ -101,7 +101,8 @@ pub trait ApiServer {
     /// status here, and says nothing about that.
     ///
     /// # Errors
-    /// What the API server answers instead; so for all methods.
+    /// What the API server answers instead: [`Conflict`](super::ApiErrorKind::Conflict)
+    /// if the volume was written since. The plan ends with it, as its step says.
     ///
     /// ```
     /// # use std::collections::BTreeMap;
@@ -158,6 +159,9 @@ pub trait ApiServer {
 
     /// Updates a volume's status, of which alone an API server takes anything here.
     ///
+    /// # Errors
+    /// As of [`update_volume`](Self::update_volume).
+    ///
     /// ```
     /// # use std::collections::BTreeMap;
     /// # use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
@@ -206,6 +210,9 @@ pub trait ApiServer {
     ) -> Result<PersistentVolume, ApiError>;
 
     /// Updates a claim's metadata and spec; as with a volume, nothing of its status.
+    ///
+    /// # Errors
+    /// As of [`update_volume`](Self::update_volume).
     ///
     /// ```
     /// # use std::collections::BTreeMap;
@@ -261,6 +268,9 @@ pub trait ApiServer {
 
     /// Updates a claim's status, and nothing else of it.
     ///
+    /// # Errors
+    /// As of [`update_volume`](Self::update_volume).
+    ///
     /// ```
     /// # use std::collections::BTreeMap;
     /// # use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
@@ -313,6 +323,9 @@ pub trait ApiServer {
     /// [`AlreadyExists`](super::ApiErrorKind::AlreadyExists) where that is so, which counts
     /// as success.
     ///
+    /// # Errors
+    /// What the API server answers instead.
+    ///
     /// ```
     /// # use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
     /// # use pvbind::plan::*;
@@ -344,6 +357,10 @@ pub trait ApiServer {
     /// Deletes a volume, with its uid and resourceVersion as preconditions: what was
     /// decided holds for this object, and not for one that has taken its name or was
     /// written since.
+    ///
+    /// # Errors
+    /// What the API server answers instead. An operation ignores it: the next sync
+    /// of the volume starts it again.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -422,6 +439,10 @@ pub trait ApiServer {
     /// Reads a claim, from the API server itself and not from a cache; `None` if it
     /// answers that there is none.
     ///
+    /// # Errors
+    /// Any other answer, or none: the sync of the volume ends then, and nothing is
+    /// written.
+    ///
     /// ```
     /// # use std::sync::Arc;
     /// # use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
@@ -462,6 +483,10 @@ pub trait ApiServer {
     /// Reads a volume, from the API server itself and not from a cache; `None` if it
     /// answers that there is none. An operation asks so, right before it has data
     /// deleted.
+    ///
+    /// # Errors
+    /// Any other answer, or none: the operation ends then, and the next sync of the
+    /// object starts it again.
     ///
     /// ```
     /// # use std::sync::Arc;
