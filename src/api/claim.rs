@@ -161,9 +161,14 @@ open_enum! {
     ///
     /// ```
     /// use pvbind::api::{ClaimPhase, PersistentVolumeClaim};
-    /// let claim: PersistentVolumeClaim = serde_json::from_str(r#"{"status": {"phase": "Lost"}}"#)?;
+    /// use serde_json::{from_value, json};
+    /// let claim: PersistentVolumeClaim =
+    ///     from_value(json!({"spec": {"volumeName": "pv-1"}, "status": {"phase": "Lost"}}))?;
     /// assert_eq!(claim.status.phase, Some(ClaimPhase::Lost));
-    /// # Ok::<(), serde_json::Error>(())
+    /// assert_eq!(claim.volume_name(), "pv-1"); // it keeps the name of what is gone
+    /// // A claim that no controller has seen has no phase, not even Pending.
+    /// assert_eq!(PersistentVolumeClaim::default().status.phase, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub enum ClaimPhase {
         /// Not bound yet.

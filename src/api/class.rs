@@ -50,8 +50,13 @@ open_enum! {
     /// of it that has no volume yet, and does not count as `Immediate`.
     ///
     /// ```
-    /// use pvbind::api::VolumeBindingMode;
-    /// assert_eq!(VolumeBindingMode::from("Immediate"), VolumeBindingMode::Immediate);
+    /// use pvbind::api::{StorageClass, VolumeBindingMode};
+    /// let local: StorageClass = serde_json::from_value(serde_json::json!({
+    ///     "metadata": {"name": "local"}, "volumeBindingMode": "WaitForFirstConsumer"}))?;
+    /// assert_eq!(local.volume_binding_mode, Some(VolumeBindingMode::WaitForFirstConsumer));
+    /// // A manifest may leave it to the API server, which writes `Immediate`.
+    /// assert_eq!(StorageClass::default().volume_binding_mode, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub enum VolumeBindingMode {
         /// As soon as it is there.

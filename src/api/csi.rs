@@ -182,7 +182,10 @@ object! {
 
 impl CsiStorageCapacity {
     /// The largest volume that can be asked for, in bytes:
-    /// `maximumVolumeSize` if set, else `capacity`.
+    /// `maximumVolumeSize` if set, else `capacity`. `None` if neither is: then
+    /// there is room for nothing, not for anything.
+    ///
+    /// Follows `volumeLimit` (scheduler, volumebinding) of Kubernetes 1.36.
     ///
     /// ```
     /// use pvbind::api::CsiStorageCapacity;

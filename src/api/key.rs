@@ -12,7 +12,11 @@ use super::{ObjectReference, PersistentVolumeClaim};
 ///
 /// ```
 /// use pvbind::api::ClaimKey;
-/// assert_eq!(ClaimKey::new("shop", "data").to_string(), "shop/data");
+/// let key = ClaimKey::new("shop", "data");
+/// assert_eq!(key.to_string(), "shop/data");
+/// // For programs the parts stay apart.
+/// assert_eq!(serde_json::to_string(&key)?, r#"{"namespace":"shop","name":"data"}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ClaimKey {

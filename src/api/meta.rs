@@ -277,7 +277,10 @@ impl ObjectMeta {
         had
     }
 
-    /// The owner reference that is marked as controller, if any.
+    /// The owner reference that is marked as controller, if any; the first
+    /// one if a hostile object marks several.
+    ///
+    /// Follows `GetControllerOf` (apimachinery) of Kubernetes 1.36.
     ///
     /// ```
     /// use pvbind::api::ObjectMeta;

@@ -240,7 +240,10 @@ pub struct PodVolumeClaim<'a> {
 /// Follows `ephemeral.VolumeClaimName` of Kubernetes 1.36.
 ///
 /// ```
-/// assert_eq!(pvbind::api::ephemeral_claim_name("web", "scratch"), "web-scratch");
+/// use pvbind::api::ephemeral_claim_name;
+/// assert_eq!(ephemeral_claim_name("web", "scratch"), "web-scratch");
+/// // So two pods can mean one claim, and only one of them can own it.
+/// assert_eq!(ephemeral_claim_name("web-a", "b"), ephemeral_claim_name("web", "a-b"));
 /// ```
 pub fn ephemeral_claim_name(pod: &str, volume: &str) -> String {
     format!("{pod}-{volume}")

@@ -142,8 +142,18 @@ open_enum! {
     /// The operator of a node selector requirement.
     ///
     /// ```
-    /// use pvbind::api::NodeSelectorOperator;
-    /// assert_eq!(NodeSelectorOperator::Lt.as_str(), "Lt");
+    /// use std::collections::BTreeMap;
+    /// use pvbind::api::NodeSelector;
+    /// use pvbind::selector::node_selector_matches;
+    /// let matches = |operator: &str, rank: &str| {
+    ///     let written: NodeSelector = serde_json::from_value(serde_json::json!({"nodeSelectorTerms": [
+    ///         {"matchExpressions": [{"key": "rank", "operator": operator, "values": ["9"]}]}]})).unwrap();
+    ///     node_selector_matches(&written, &BTreeMap::from([("rank", rank)]), None)
+    /// };
+    /// assert_eq!(matches("Gt", "10"), Ok(true)); // as numbers
+    /// assert_eq!(matches("Gt", "high"), Ok(false)); // and what is none is not
+    /// assert_eq!(matches("Lt", "high"), Ok(false));
+    /// assert!(matches("gt", "10").is_err()); // case counts
     /// ```
     pub enum NodeSelectorOperator {
         /// The label is there and has one of the values.

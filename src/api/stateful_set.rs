@@ -86,6 +86,8 @@ impl StatefulSet {
     /// absent), as many as `replicas` (1 if absent). What is negative counts as
     /// 0, and numbers beyond 32 bits are left out.
     ///
+    /// Follows `getStartOrdinal` and `getEndOrdinal` of Kubernetes 1.36.
+    ///
     /// ```
     /// use pvbind::api::StatefulSet;
     /// let set: StatefulSet =

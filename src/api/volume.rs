@@ -212,9 +212,14 @@ open_enum! {
     /// Whether a volume is a file system or a raw device.
     ///
     /// ```
-    /// use pvbind::api::{PersistentVolumeClaim, VolumeMode};
-    /// // Absent means a file system.
-    /// assert_eq!(PersistentVolumeClaim::default().volume_mode(), &VolumeMode::Filesystem);
+    /// use pvbind::api::{PersistentVolume, VolumeMode};
+    /// use serde_json::{from_value, json};
+    /// let disk: PersistentVolume = from_value(json!({"spec": {"volumeMode": "Block"}}))?;
+    /// assert_eq!(disk.spec.volume_mode, Some(VolumeMode::Block));
+    /// // The field may be absent; the accessor says what that means.
+    /// let nfs: PersistentVolume = from_value(json!({"spec": {"nfs": {"server": "files"}}}))?;
+    /// assert_eq!((&nfs.spec.volume_mode, nfs.volume_mode()), (&None, &VolumeMode::Filesystem));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub enum VolumeMode {
         /// A file system, mounted into a directory.
@@ -228,12 +233,14 @@ open_enum! {
     /// What happens to a volume when its claim is gone.
     ///
     /// ```
-    /// use pvbind::api::{PersistentVolume, PersistentVolumeReclaimPolicy};
-    /// let volume: PersistentVolume =
-    ///     serde_json::from_str(r#"{"spec": {"persistentVolumeReclaimPolicy": "Retain"}}"#)?;
-    /// let policy = volume.spec.persistent_volume_reclaim_policy.unwrap();
-    /// assert_eq!(policy, PersistentVolumeReclaimPolicy::Retain);
-    /// # Ok::<(), serde_json::Error>(())
+    /// use pvbind::api::{PersistentVolume, PersistentVolumeReclaimPolicy, StorageClass};
+    /// use serde_json::{from_value, json};
+    /// let volume: PersistentVolume = from_value(json!({"spec": {"persistentVolumeReclaimPolicy": "Retain"}}))?;
+    /// assert_eq!(volume.spec.persistent_volume_reclaim_policy, Some(PersistentVolumeReclaimPolicy::Retain));
+    /// // A class has one for the volumes that are made for it, under another name.
+    /// let class: StorageClass = from_value(json!({"reclaimPolicy": "Delete"}))?;
+    /// assert_eq!(class.reclaim_policy, Some(PersistentVolumeReclaimPolicy::Delete));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub enum PersistentVolumeReclaimPolicy {
         /// Nothing; an administrator decides.
@@ -250,9 +257,14 @@ open_enum! {
     ///
     /// ```
     /// use pvbind::api::{PersistentVolume, VolumePhase};
-    /// let volume: PersistentVolume = serde_json::from_str(r#"{"status": {"phase": "Released"}}"#)?;
-    /// assert_eq!(volume.status.phase, Some(VolumePhase::Released));
-    /// # Ok::<(), serde_json::Error>(())
+    /// use serde_json::{from_value, json};
+    /// let volume: PersistentVolume = from_value(json!({
+    ///     "spec": {"claimRef": {"namespace": "shop", "name": "data"}}, "status": {"phase": "Available"}}))?;
+    /// // Available, and yet kept for a claim that has not taken it.
+    /// assert_eq!(volume.status.phase, Some(VolumePhase::Available));
+    /// // One that was just made by hand has no phase, and nobody gets it yet.
+    /// assert_eq!(PersistentVolume::default().status.phase, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub enum VolumePhase {
         /// Not seen by the controller yet.

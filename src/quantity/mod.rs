@@ -135,7 +135,10 @@ impl Quantity {
     /// Zero, in decimal format.
     ///
     /// ```
+    /// use pvbind::api::PersistentVolumeClaim;
     /// use pvbind::quantity::Quantity;
+    /// // A claim that asks for no size asks for zero bytes.
+    /// assert_eq!(*PersistentVolumeClaim::default().requested_storage(), Quantity::ZERO);
     /// assert_eq!(Quantity::ZERO.to_string(), "0");
     /// ```
     pub const ZERO: Self = Self::scaled(0, 0, Format::DecimalSi);
@@ -160,6 +163,8 @@ impl Quantity {
     /// ```
     /// use pvbind::quantity::Quantity;
     /// assert_eq!(Quantity::from_bytes(10 << 30).to_string(), "10Gi");
+    /// // What is round in tens is not in powers of two.
+    /// assert_eq!(Quantity::from_bytes(10_000_000_000).to_string(), "9765625Ki");
     /// ```
     #[must_use]
     pub const fn from_bytes(bytes: u64) -> Self {

@@ -93,8 +93,9 @@ impl Quantity {
     ///
     /// ```
     /// use pvbind::quantity::Quantity;
-    /// assert!(Quantity::parse("-1n")?.sign().is_lt());
-    /// # Ok::<(), pvbind::quantity::ParseError>(())
+    /// let [has, asked] = ["5G", "5Gi"].map(|text| Quantity::parse(text).unwrap());
+    /// assert!(has.checked_sub(&asked)?.sign().is_lt()); // less than nothing is left
+    /// # Ok::<(), pvbind::quantity::ArithmeticError>(())
     /// ```
     #[inline]
     #[must_use]
