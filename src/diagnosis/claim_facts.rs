@@ -8,6 +8,33 @@ use crate::quantity::Quantity;
 
 facts! {
     /// What was found out about a claim. `Display` is the sentence.
+    ///
+    /// ```
+    /// # use pvbind::api::read_objects;
+    /// # use pvbind::controller::Config;
+    /// # use pvbind::view::Snapshot;
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "PersistentVolumeClaim",
+    /// #          "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+    /// #          "spec": {"storageClassName": "", "accessModes": ["ReadWriteOnce"],
+    /// #              "resources": {"requests": {"storage": "5Gi"}}}}
+    /// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"},
+    /// #          "status": {"phase": "Available"},
+    /// #          "spec": {"capacity": {"storage": "8Gi"}, "accessModes": ["ReadWriteOnce"],
+    /// #              "persistentVolumeReclaimPolicy": "Retain"}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # use pvbind::diagnosis::diagnose_claim;
+    /// # let claim = snapshot.claims().next().ok_or("no claim")?;
+    /// # let diagnosis = diagnose_claim(&Config::default(), &snapshot, claim);
+    /// use pvbind::diagnosis::{ClaimFacts, Facts};
+    /// let Facts::Claim(ClaimFacts::WouldBind { volume, size, asked }) = &diagnosis.main().facts else {
+    ///     panic!()
+    /// };
+    /// assert_eq!(volume, "pv-1");
+    /// assert_eq!((size.to_string(), asked.to_string()), ("8Gi".into(), "5Gi".into()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub enum ClaimFacts {
         /// See [`Code::ClaimBound`](super::Code::ClaimBound).
         Bound: ClaimBound {
@@ -503,4 +530,30 @@ facts! {
             name: String,
         },
     }
+
+    /// The code that the facts belong to.
+    ///
+    /// ```
+    /// # use pvbind::api::read_objects;
+    /// # use pvbind::controller::Config;
+    /// # use pvbind::view::Snapshot;
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "PersistentVolumeClaim",
+    /// #          "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+    /// #          "spec": {"storageClassName": "fasst"}}
+    /// #     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "csi.example.com",
+    /// #          "volumeBindingMode": "Immediate"}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # use pvbind::diagnosis::diagnose_claim;
+    /// # let claim = snapshot.claims().next().ok_or("no claim")?;
+    /// # let diagnosis = diagnose_claim(&Config::default(), &snapshot, claim);
+    /// use pvbind::diagnosis::{ClaimFacts, Code, Facts};
+    /// let Facts::Claim(facts) = &diagnosis.main().facts else { panic!() };
+    /// // The variant is called as the code is, without its kind.
+    /// assert!(matches!(facts, ClaimFacts::ClassMissing { .. }));
+    /// assert_eq!(facts.code(), Code::ClaimClassMissing);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn code;
 }

@@ -26,6 +26,13 @@ pub enum Severity {
 
 impl Severity {
     /// The name, in lower case.
+    ///
+    /// ```
+    /// use pvbind::diagnosis::Severity;
+    /// assert_eq!(Severity::Waiting.as_str(), "waiting");
+    /// // `Display` is the same, and can be padded.
+    /// assert_eq!(format!("{:<8}pv-1", Severity::Risk), "risk    pv-1");
+    /// ```
     pub fn as_str(self) -> &'static str {
         match self {
             Severity::Fine => "fine",
@@ -46,6 +53,19 @@ macro_rules! codes {
     ($( $(#[$meta:meta])* $Code:ident = $text:literal, $Severity:ident $([$($reason:ident),*])?; )*) => {
         /// What was found, for programs. Each has a stable text, a severity, and
         /// facts of its own.
+        ///
+        /// ```
+        /// use pvbind::diagnosis::Code;
+        /// /// Whom to call.
+        /// fn owner(code: Code) -> &'static str {
+        ///     match code {
+        ///         Code::ClaimInfeasible | Code::ClaimDriverFails => "storage",
+        ///         Code::ClaimClassMissing | Code::ClaimNoVolumeFits => "platform",
+        ///         _ => "the team of the namespace",
+        ///     }
+        /// }
+        /// assert_eq!(owner(Code::ClaimDriverFails), "storage");
+        /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum Code {
@@ -56,7 +76,15 @@ macro_rules! codes {
             /// Every code: first those of claims, then of volumes, then of pods.
             pub const ALL: &[Code] = &[$( Code::$Code, )*];
 
-            /// The text, which never changes.
+            /// The text, which never changes. JSON has it too.
+            ///
+            /// ```
+            /// use pvbind::diagnosis::Code;
+            /// assert_eq!(Code::ClaimLostVolume.as_str(), "claim-lost-volume");
+            /// // And back, as from a flag `--ignore claim-competes`.
+            /// let code = Code::ALL.iter().find(|code| code.as_str() == "claim-competes");
+            /// assert_eq!(code, Some(&Code::ClaimCompetes));
+            /// ```
             pub fn as_str(self) -> &'static str {
                 match self {
                     $( Code::$Code => $text, )*
@@ -64,6 +92,13 @@ macro_rules! codes {
             }
 
             /// How much it matters.
+            ///
+            /// ```
+            /// use pvbind::diagnosis::{Code, Severity};
+            /// assert_eq!(Code::ClaimClassMissing.severity(), Severity::Fault);
+            /// // `Pending` is not always wrong: no pod uses it yet.
+            /// assert_eq!(Code::ClaimWaitsForConsumer.severity(), Severity::Fine);
+            /// ```
             pub fn severity(self) -> Severity {
                 match self {
                     $( Code::$Code => Severity::$Severity, )*

@@ -50,7 +50,33 @@ pub struct Finding {
 }
 
 /// The facts of a finding. Serialized they are an object of their fields; the
-/// code stands beside it.
+/// code stands beside it. Of a claim or pod there may be facts about its volume.
+///
+/// ```
+/// # use pvbind::api::read_objects;
+/// # use pvbind::controller::Config;
+/// # use pvbind::view::Snapshot;
+/// # let snapshot: Snapshot = read_objects(r#"
+/// #     {"kind": "PersistentVolumeClaim",
+/// #          "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+/// #          "spec": {"storageClassName": "fasst"}}
+/// #     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "csi.example.com",
+/// #          "volumeBindingMode": "Immediate"}"#)?
+/// # .into_iter()
+/// # .collect();
+/// # use pvbind::diagnosis::diagnose_claim;
+/// # let claim = snapshot.claims().next().ok_or("no claim")?;
+/// # let diagnosis = diagnose_claim(&Config::default(), &snapshot, claim);
+/// use pvbind::diagnosis::{ClaimFacts, Facts};
+/// // The claim names class `fasst`, and there is a class `fast`.
+/// let Facts::Claim(ClaimFacts::ClassMissing { class, similar }) = &diagnosis.main().facts else {
+///     panic!()
+/// };
+/// assert_eq!((class.as_str(), similar.as_slice()), ("fasst", &["fast".to_owned()][..]));
+/// let json = serde_json::to_string(&diagnosis.main().facts)?;
+/// assert_eq!(json, r#"{"class":"fasst","similar":["fast"]}"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[serde(untagged)]
 #[non_exhaustive]
@@ -65,6 +91,27 @@ pub enum Facts {
 
 impl Finding {
     /// What was found, for programs.
+    ///
+    /// ```
+    /// # use pvbind::api::read_objects;
+    /// # use pvbind::controller::Config;
+    /// # use pvbind::view::Snapshot;
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "PersistentVolumeClaim",
+    /// #          "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+    /// #          "spec": {"storageClassName": "fasst"}}
+    /// #     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "csi.example.com",
+    /// #          "volumeBindingMode": "Immediate"}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # use pvbind::diagnosis::diagnose_claim;
+    /// # let claim = snapshot.claims().next().ok_or("no claim")?;
+    /// # let diagnosis = diagnose_claim(&Config::default(), &snapshot, claim);
+    /// use pvbind::diagnosis::{Code, Finding};
+    /// let codes: Vec<Code> = diagnosis.findings().iter().map(Finding::code).collect();
+    /// assert_eq!(codes, [Code::ClaimClassMissing]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn code(&self) -> Code {
         match &self.facts {
             Facts::Claim(facts) => facts.code(),
@@ -73,7 +120,34 @@ impl Finding {
         }
     }
 
-    /// How much it matters.
+    /// How much it matters: [`Code::severity`] of its code.
+    ///
+    /// ```
+    /// # use pvbind::api::read_objects;
+    /// # use pvbind::controller::Config;
+    /// # use pvbind::view::Snapshot;
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "Node", "metadata": {"name": "node-1"}}
+    /// #     {"kind": "PersistentVolumeClaim",
+    /// #          "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+    /// #          "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+    /// #              "resources": {"requests": {"storage": "5Gi"}}}}
+    /// #     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "csi.example.com",
+    /// #          "volumeBindingMode": "WaitForFirstConsumer"}
+    /// #     {"kind": "Pod", "metadata": {"namespace": "shop", "name": "web-0", "uid": "p-1"},
+    /// #          "spec": {"schedulingGates": [{"name": "example.com/quota"}],
+    /// #          "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # use pvbind::diagnosis::diagnose_claim;
+    /// # let claim = snapshot.claims().next().ok_or("no claim")?;
+    /// # let diagnosis = diagnose_claim(&Config::default(), &snapshot, claim);
+    /// use pvbind::diagnosis::{Finding, Severity};
+    /// let severities: Vec<_> = diagnosis.findings().iter().map(Finding::severity).collect();
+    /// // A note may be worse than the cause: the one passes, the other may not.
+    /// assert_eq!(severities, [Severity::Waiting, Severity::Risk]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn severity(&self) -> Severity {
         self.code().severity()
     }
@@ -140,6 +214,36 @@ impl Serialize for Finding {
 }
 
 /// What can be done about a finding. Nothing is done by this crate.
+///
+/// ```
+/// # use pvbind::api::read_objects;
+/// # use pvbind::controller::Config;
+/// # use pvbind::view::Snapshot;
+/// # let snapshot: Snapshot = read_objects(r#"
+/// #     {"kind": "PersistentVolumeClaim",
+/// #          "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+/// #          "spec": {"storageClassName": "", "accessModes": ["ReadWriteOnce"],
+/// #              "resources": {"requests": {"storage": "5Gi"}}}}
+/// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"},
+/// #          "status": {"phase": "Released"},
+/// #          "spec": {"capacity": {"storage": "5Gi"}, "accessModes": ["ReadWriteOnce"],
+/// #              "persistentVolumeReclaimPolicy": "Retain",
+/// #              "claimRef": {"namespace": "shop", "name": "data", "uid": "u-0"}}}"#)?
+/// # .into_iter()
+/// # .collect();
+/// # use pvbind::diagnosis::diagnose_volume;
+/// # let volume = snapshot.volumes().get("pv-1").ok_or("no volume")?;
+/// # let diagnosis = diagnose_volume(&Config::default(), &snapshot, volume);
+/// // The claim was deleted and made again, and its volume waits for somebody to decide.
+/// let keeps = &diagnosis.main().remedies[0];
+/// assert_eq!(
+///     keeps.sentence,
+///     "clear only the uid of the claimRef, which reserves the volume for claim `shop/data`"
+/// );
+/// assert_eq!(keeps.consequence, "the next claim of this name gets the data of the earlier one");
+/// assert!(keeps.patch.is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Remedy {
@@ -173,6 +277,36 @@ impl Remedy {
 /// `Display` is the command for it. If the object has a resourceVersion, the
 /// patch carries it: the API server refuses the patch once the object has
 /// changed.
+///
+/// ```
+/// # use pvbind::api::read_objects;
+/// # use pvbind::controller::Config;
+/// # use pvbind::view::Snapshot;
+/// # let snapshot: Snapshot = read_objects(r#"
+/// #     {"kind": "PersistentVolumeClaim",
+/// #          "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+/// #          "spec": {"storageClassName": "", "accessModes": ["ReadWriteOnce"],
+/// #              "resources": {"requests": {"storage": "5Gi"}}}}
+/// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1", "resourceVersion": "7"},
+/// #          "status": {"phase": "Released"},
+/// #          "spec": {"capacity": {"storage": "5Gi"}, "accessModes": ["ReadWriteOnce"],
+/// #              "persistentVolumeReclaimPolicy": "Retain",
+/// #              "claimRef": {"namespace": "shop", "name": "data", "uid": "u-0"}}}"#)?
+/// # .into_iter()
+/// # .collect();
+/// # use pvbind::diagnosis::diagnose_volume;
+/// # let volume = snapshot.volumes().get("pv-1").ok_or("no volume")?;
+/// # let diagnosis = diagnose_volume(&Config::default(), &snapshot, volume);
+/// use pvbind::diagnosis::Patch;
+/// let remedies = &diagnosis.main().remedies; // of a volume that was released
+/// let patch: &Patch = remedies[1].patch.as_ref().ok_or("no patch")?;
+/// assert_eq!(
+///     patch.to_string(),
+///     r#"kubectl patch pv pv-1 --type merge -p '{"metadata":{"resourceVersion":"7"},"spec":{"claimRef":null}}'"#
+/// );
+/// assert!(patch.merge_patch["spec"]["claimRef"].is_null()); // for a client
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -219,6 +353,14 @@ impl fmt::Display for Patch {
 }
 
 /// A kind of object that is diagnosed, or is to be patched.
+///
+/// ```
+/// use pvbind::diagnosis::Kind;
+/// // The order is that of overviews.
+/// assert!(Kind::Claim < Kind::Volume && Kind::Volume < Kind::Pod);
+/// assert_eq!(serde_json::to_string(&Kind::Claim)?, r#""PersistentVolumeClaim""#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[non_exhaustive]
 pub enum Kind {
@@ -238,6 +380,11 @@ pub enum Kind {
 
 impl Kind {
     /// How people name it: `claim`, `volume`, `pod`, `class`.
+    ///
+    /// ```
+    /// use pvbind::diagnosis::Kind;
+    /// assert_eq!(format!("which {}?", Kind::Claim.word()), "which claim?");
+    /// ```
     pub fn word(self) -> &'static str {
         match self {
             Kind::Claim => "claim",
@@ -248,6 +395,12 @@ impl Kind {
     }
 
     /// How `kubectl` names it.
+    ///
+    /// ```
+    /// use pvbind::diagnosis::Kind;
+    /// let command = format!("kubectl get {} fast", Kind::Class.resource());
+    /// assert_eq!(command, "kubectl get sc fast");
+    /// ```
     pub fn resource(self) -> &'static str {
         match self {
             Kind::Claim => "pvc",
@@ -259,6 +412,13 @@ impl Kind {
 }
 
 /// An object's kind, namespace ("" if it has none) and name.
+///
+/// ```
+/// use pvbind::diagnosis::{Kind, ObjectName};
+/// let (namespace, name) = ("shop".to_owned(), "web-0".to_owned());
+/// let pod = ObjectName { kind: Kind::Pod, namespace, name };
+/// assert_eq!(pod.to_string(), "pod shop/web-0");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 pub struct ObjectName {
     /// The kind.
@@ -271,6 +431,14 @@ pub struct ObjectName {
 
 impl ObjectName {
     /// The name of an object with this metadata.
+    ///
+    /// ```
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::diagnosis::{Kind, ObjectName};
+    /// let volume: PersistentVolume = serde_json::from_str(r#"{"metadata": {"name": "pv-1"}}"#)?;
+    /// assert_eq!(ObjectName::of(Kind::Volume, &volume.metadata).to_string(), "volume pv-1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn of(kind: Kind, metadata: &ObjectMeta) -> Self {
         let namespace = match kind {
             Kind::Claim | Kind::Pod => metadata.namespace().to_owned(),
@@ -284,6 +452,13 @@ impl ObjectName {
     }
 
     /// The name of a claim.
+    ///
+    /// ```
+    /// use pvbind::api::ClaimKey;
+    /// use pvbind::diagnosis::ObjectName;
+    /// let claim = ObjectName::claim(&ClaimKey::new("shop", "data"));
+    /// assert_eq!(claim.to_string(), "claim shop/data");
+    /// ```
     pub fn claim(key: &ClaimKey) -> Self {
         ObjectName {
             kind: Kind::Claim,
@@ -293,6 +468,16 @@ impl ObjectName {
     }
 
     /// `NAMESPACE/NAME`, or `NAME` where the kind has no namespace.
+    ///
+    /// ```
+    /// use pvbind::api::ObjectMeta;
+    /// use pvbind::diagnosis::{Kind, ObjectName};
+    /// let mut metadata = ObjectMeta { name: Some("data".into()), ..ObjectMeta::default() };
+    /// metadata.namespace = Some("shop".into());
+    /// assert_eq!(ObjectName::of(Kind::Claim, &metadata).key(), "shop/data");
+    /// // A volume has no namespace, whatever a manifest says.
+    /// assert_eq!(ObjectName::of(Kind::Volume, &metadata).key(), "data");
+    /// ```
     pub fn key(&self) -> String {
         match self.kind {
             Kind::Claim | Kind::Pod => format!("{}/{}", self.namespace, self.name),
@@ -308,6 +493,28 @@ impl fmt::Display for ObjectName {
 }
 
 /// What was found out about one object: the main cause first, notes after it.
+///
+/// ```
+/// # use pvbind::api::read_objects;
+/// # use pvbind::controller::Config;
+/// # use pvbind::view::Snapshot;
+/// # let snapshot: Snapshot = read_objects(r#"
+/// #     {"kind": "PersistentVolumeClaim",
+/// #          "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+/// #          "spec": {"storageClassName": "fasst"}}
+/// #     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "csi.example.com",
+/// #          "volumeBindingMode": "Immediate"}"#)?
+/// # .into_iter()
+/// # .collect();
+/// use pvbind::diagnosis::{Diagnosis, diagnose_claim};
+/// # let claim = snapshot.claims().next().ok_or("no claim")?;
+/// let diagnosis: Diagnosis = diagnose_claim(&Config::default(), &snapshot, claim);
+/// assert_eq!(
+///     format!("{} {}", diagnosis.object, diagnosis.main()),
+///     "claim shop/data has class `fasst`, which does not exist; there is `fast`"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Diagnosis {
@@ -330,17 +537,98 @@ impl Diagnosis {
     /// The main cause: what was decided about the object, and why. Its own
     /// severity is not that of the object, for a note may be more severe: see
     /// [`Diagnosis::severity`].
+    ///
+    /// ```
+    /// # use pvbind::api::read_objects;
+    /// # use pvbind::controller::Config;
+    /// # use pvbind::view::Snapshot;
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "Node", "metadata": {"name": "node-1"}}
+    /// #     {"kind": "PersistentVolumeClaim",
+    /// #          "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+    /// #          "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+    /// #              "resources": {"requests": {"storage": "5Gi"}}}}
+    /// #     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "csi.example.com",
+    /// #          "volumeBindingMode": "WaitForFirstConsumer"}
+    /// #     {"kind": "Pod", "metadata": {"namespace": "shop", "name": "web-0", "uid": "p-1"},
+    /// #          "spec": {"schedulingGates": [{"name": "example.com/quota"}],
+    /// #          "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # use pvbind::diagnosis::diagnose_claim;
+    /// # let claim = snapshot.claims().next().ok_or("no claim")?;
+    /// # let diagnosis = diagnose_claim(&Config::default(), &snapshot, claim);
+    /// // What `kubectl describe` would have to say in one line.
+    /// assert_eq!(
+    ///     diagnosis.main().to_string(),
+    ///     "waits for 1 pod to be scheduled: pod `web-0` is not scheduled as long as it has \
+    ///      scheduling gate `example.com/quota`"
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[expect(clippy::indexing_slicing, reason = "INVARIANT (main)")]
     pub fn main(&self) -> &Finding {
         &self.findings[0]
     }
 
     /// All findings, the main cause first.
+    ///
+    /// ```
+    /// # use pvbind::api::read_objects;
+    /// # use pvbind::controller::Config;
+    /// # use pvbind::view::Snapshot;
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "Node", "metadata": {"name": "node-1"}}
+    /// #     {"kind": "PersistentVolumeClaim",
+    /// #          "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+    /// #          "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+    /// #              "resources": {"requests": {"storage": "5Gi"}}}}
+    /// #     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "csi.example.com",
+    /// #          "volumeBindingMode": "WaitForFirstConsumer"}
+    /// #     {"kind": "Pod", "metadata": {"namespace": "shop", "name": "web-0", "uid": "p-1"},
+    /// #          "spec": {"schedulingGates": [{"name": "example.com/quota"}],
+    /// #          "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # use pvbind::diagnosis::diagnose_claim;
+    /// # let claim = snapshot.claims().next().ok_or("no claim")?;
+    /// # let diagnosis = diagnose_claim(&Config::default(), &snapshot, claim);
+    /// // The cause comes first, and then what else will be in the way.
+    /// let codes: Vec<&str> = diagnosis.findings().iter().map(|it| it.code().as_str()).collect();
+    /// assert_eq!(codes, ["claim-waits-for-pods", "claim-driver-unknown"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
 
     /// The finding of this code, if there is one.
+    ///
+    /// ```
+    /// # use pvbind::api::read_objects;
+    /// # use pvbind::controller::Config;
+    /// # use pvbind::view::Snapshot;
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "PersistentVolumeClaim",
+    /// #          "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+    /// #          "spec": {"storageClassName": "", "accessModes": ["ReadWriteOnce"],
+    /// #              "resources": {"requests": {"storage": "5Gi"}}}}
+    /// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"},
+    /// #          "status": {"phase": "Available"},
+    /// #          "spec": {"capacity": {"storage": "5G"}, "accessModes": ["ReadWriteOnce"],
+    /// #              "persistentVolumeReclaimPolicy": "Retain"}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # use pvbind::diagnosis::diagnose_claim;
+    /// # let claim = snapshot.claims().next().ok_or("no claim")?;
+    /// # let diagnosis = diagnose_claim(&Config::default(), &snapshot, claim);
+    /// use pvbind::diagnosis::Code;
+    /// // A claim of 5Gi, and the only volume was written with 5G.
+    /// let slip = diagnosis.finding(Code::ClaimDecimalAgainstBinary).ok_or("not found")?;
+    /// assert!(slip.to_string().starts_with("asks for 5Gi where `pv-1` has 5G: "));
+    /// assert!(diagnosis.finding(Code::ClaimBound).is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn finding(&self, code: Code) -> Option<&Finding> {
         self.findings.iter().find(|finding| finding.code() == code)
     }

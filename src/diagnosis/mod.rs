@@ -7,6 +7,9 @@
 //! | what about all of them, the worst first? | [`diagnose_view`] |
 //! | the same for many objects of one view | [`Survey`] |
 //!
+//! Each of the functions looks over the whole view first, which costs time in
+//! proportion to it; a [`Survey`] does so once. Kubernetes has nothing like them.
+//!
 //! The answer is a [`Diagnosis`]: a list of [`Finding`]s, of which the first is
 //! the main cause and the others are notes. A finding has a stable [`Code`], a
 //! [`Severity`], its facts as typed fields, one sentence, and [`Remedy`]s: what

@@ -19,6 +19,8 @@ macro_rules! facts {
                 $( $(#[$field_meta:meta])* $field:ident: $Type:ty, )*
             }, )*
         }
+        $(#[$code_meta:meta])*
+        fn code;
     ) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,7 +31,7 @@ macro_rules! facts {
         }
 
         impl $Facts {
-            /// The code that the facts belong to.
+            $(#[$code_meta])*
             pub fn code(&self) -> super::Code {
                 match self {
                     $( $Facts::$Variant { .. } => super::Code::$Code, )*
@@ -40,6 +42,33 @@ macro_rules! facts {
 }
 
 /// A rule that refuses a volume. `Display` goes on from the volume's name.
+///
+/// ```
+/// # use pvbind::api::read_objects;
+/// # use pvbind::controller::Config;
+/// # use pvbind::view::Snapshot;
+/// # let snapshot: Snapshot = read_objects(r#"
+/// #     {"kind": "PersistentVolumeClaim",
+/// #          "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+/// #          "spec": {"storageClassName": "", "accessModes": ["ReadWriteOnce"],
+/// #              "resources": {"requests": {"storage": "5Gi"}}}}
+/// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"},
+/// #          "status": {"phase": "Available"},
+/// #          "spec": {"capacity": {"storage": "5G"}, "accessModes": ["ReadWriteOnce"],
+/// #              "persistentVolumeReclaimPolicy": "Retain"}}"#)?
+/// # .into_iter()
+/// # .collect();
+/// # use pvbind::diagnosis::diagnose_claim;
+/// # let claim = snapshot.claims().next().ok_or("no claim")?;
+/// # let diagnosis = diagnose_claim(&Config::default(), &snapshot, claim);
+/// use pvbind::diagnosis::{ClaimFacts, Facts, Rule};
+/// let Facts::Claim(ClaimFacts::NoVolumeFits { nearest, .. }) = &diagnosis.main().facts else {
+///     panic!()
+/// };
+/// let rule: &Rule = &nearest[0].rules[0];
+/// assert_eq!((rule.code, rule.text.as_str()), ("too-small", "is too small: has 5G, asked 5Gi"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Rule {
@@ -65,6 +94,34 @@ impl fmt::Display for Rule {
 }
 
 /// A volume that does not fit. `Display` is its name and what refuses it.
+///
+/// ```
+/// # use pvbind::api::read_objects;
+/// # use pvbind::controller::Config;
+/// # use pvbind::view::Snapshot;
+/// # let snapshot: Snapshot = read_objects(r#"
+/// #     {"kind": "PersistentVolumeClaim",
+/// #          "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+/// #          "spec": {"storageClassName": "", "accessModes": ["ReadWriteOnce"],
+/// #              "resources": {"requests": {"storage": "5Gi"}}}}
+/// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"},
+/// #          "status": {"phase": "Available"},
+/// #          "spec": {"capacity": {"storage": "5G"}, "accessModes": ["ReadWriteOnce"],
+/// #              "persistentVolumeReclaimPolicy": "Retain"}}"#)?
+/// # .into_iter()
+/// # .collect();
+/// # use pvbind::diagnosis::diagnose_claim;
+/// # let claim = snapshot.claims().next().ok_or("no claim")?;
+/// # let diagnosis = diagnose_claim(&Config::default(), &snapshot, claim);
+/// use pvbind::diagnosis::{ClaimFacts, Facts, Miss};
+/// let Facts::Claim(ClaimFacts::NoVolumeFits { nearest, .. }) = &diagnosis.main().facts else {
+///     panic!()
+/// };
+/// let miss: &Miss = &nearest[0];
+/// assert_eq!((miss.volume.as_str(), miss.rules.len()), ("pv-1", 1));
+/// assert_eq!(miss.shortfall.as_ref().map(ToString::to_string), Some("368709120".into())); // bytes
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -82,6 +139,33 @@ pub struct Miss {
 }
 
 /// A slip of the pen in an amount.
+///
+/// ```
+/// # use pvbind::api::read_objects;
+/// # use pvbind::controller::Config;
+/// # use pvbind::view::Snapshot;
+/// # let snapshot: Snapshot = read_objects(r#"
+/// #     {"kind": "PersistentVolumeClaim",
+/// #          "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+/// #          "spec": {"storageClassName": "", "accessModes": ["ReadWriteOnce"],
+/// #              "resources": {"requests": {"storage": "5Gi"}}}}
+/// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"},
+/// #          "status": {"phase": "Available"},
+/// #          "spec": {"capacity": {"storage": "5G"}, "accessModes": ["ReadWriteOnce"],
+/// #              "persistentVolumeReclaimPolicy": "Retain"}}"#)?
+/// # .into_iter()
+/// # .collect();
+/// # use pvbind::diagnosis::diagnose_claim;
+/// # let claim = snapshot.claims().next().ok_or("no claim")?;
+/// # let diagnosis = diagnose_claim(&Config::default(), &snapshot, claim);
+/// use pvbind::diagnosis::{ClaimFacts, Facts, Slip};
+/// let Facts::Claim(ClaimFacts::NoVolumeFits { nearest, .. }) = &diagnosis.main().facts else {
+///     panic!()
+/// };
+/// // The volume was written as 5G, and 5Gi was meant.
+/// assert_eq!(nearest[0].slip, Some(Slip::DecimalAgainstBinary));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -150,7 +234,44 @@ fn is_decimal_of(smaller: &Quantity, larger: &Quantity) -> bool {
             })
 }
 
-/// How many objects there are for one reason.
+/// How many objects there are for one reason. `Display` is the number and the
+/// reason.
+///
+/// ```
+/// # use pvbind::api::read_objects;
+/// # use pvbind::controller::Config;
+/// # use pvbind::view::Snapshot;
+/// # let snapshot: Snapshot = read_objects(r#"
+/// #     {"kind": "PersistentVolumeClaim",
+/// #          "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+/// #          "spec": {"storageClassName": "", "accessModes": ["ReadWriteOnce"],
+/// #              "resources": {"requests": {"storage": "5Gi"}}}}
+/// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"},
+/// #          "status": {"phase": "Available"},
+/// #          "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"],
+/// #              "persistentVolumeReclaimPolicy": "Retain"}}
+/// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-2"},
+/// #          "status": {"phase": "Available"},
+/// #          "spec": {"capacity": {"storage": "2Gi"}, "accessModes": ["ReadWriteOnce"],
+/// #              "persistentVolumeReclaimPolicy": "Retain"}}
+/// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-3"},
+/// #          "status": {"phase": "Available"},
+/// #          "spec": {"capacity": {"storage": "8Gi"}, "accessModes": ["ReadOnlyMany"],
+/// #              "persistentVolumeReclaimPolicy": "Retain"}}"#)?
+/// # .into_iter()
+/// # .collect();
+/// # use pvbind::diagnosis::diagnose_claim;
+/// # let claim = snapshot.claims().next().ok_or("no claim")?;
+/// # let diagnosis = diagnose_claim(&Config::default(), &snapshot, claim);
+/// use pvbind::diagnosis::{ClaimFacts, Counted, Facts};
+/// let Facts::Claim(ClaimFacts::NoVolumeFits { refused, .. }) = &diagnosis.main().facts else {
+///     panic!()
+/// };
+/// let count = |it: &Counted| (it.code, it.count);
+/// assert_eq!([count(&refused[0]), count(&refused[1])], [("access-modes", 1), ("too-small", 2)]);
+/// assert_eq!(refused[1].to_string(), "2 are too small (largest 2Gi, asked 5Gi)");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Counted {
@@ -158,16 +279,19 @@ pub struct Counted {
     pub code: &'static str,
     /// How many.
     pub count: usize,
-    /// The reason in words.
+    /// The reason in words, to be read after the number.
     pub text: String,
 }
 
 impl Counted {
     pub(super) fn of(refused: &RefusedCount<'_>) -> Self {
+        let text = refused.to_string();
+        // That begins with the number, which is beside it here.
+        let number = format!("{} ", refused.count);
         Counted {
             code: refused.refusal.code(),
             count: refused.count,
-            text: refused.to_string(),
+            text: text.strip_prefix(&number).unwrap_or(&text).to_owned(),
         }
     }
 }
@@ -179,6 +303,35 @@ impl fmt::Display for Counted {
 }
 
 /// A pod, and how it stands.
+///
+/// ```
+/// # use pvbind::api::read_objects;
+/// # use pvbind::controller::Config;
+/// # use pvbind::view::Snapshot;
+/// # let snapshot: Snapshot = read_objects(r#"
+/// #     {"kind": "Node", "metadata": {"name": "node-1"}}
+/// #     {"kind": "PersistentVolumeClaim",
+/// #          "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+/// #          "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
+/// #              "resources": {"requests": {"storage": "5Gi"}}}}
+/// #     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "csi.example.com",
+/// #          "volumeBindingMode": "WaitForFirstConsumer"}
+/// #     {"kind": "Pod", "metadata": {"namespace": "shop", "name": "web-0", "uid": "p-1"},
+/// #          "spec": {"schedulingGates": [{"name": "example.com/quota"}],
+/// #          "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}}"#)?
+/// # .into_iter()
+/// # .collect();
+/// # use pvbind::diagnosis::diagnose_claim;
+/// # let claim = snapshot.claims().next().ok_or("no claim")?;
+/// # let diagnosis = diagnose_claim(&Config::default(), &snapshot, claim);
+/// use pvbind::diagnosis::{ClaimFacts, Code, Facts, PodStanding};
+/// let Facts::Claim(ClaimFacts::WaitsForPods { pods, .. }) = &diagnosis.main().facts else {
+///     panic!()
+/// };
+/// let standing: &PodStanding = &pods[0];
+/// assert_eq!((standing.pod.as_str(), standing.code), ("web-0", Some(Code::PodGated)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PodStanding {
@@ -202,6 +355,35 @@ impl fmt::Display for PodStanding {
 
 /// A finalizer of an object that is being deleted, and who must act before it
 /// goes.
+///
+/// ```
+/// # use pvbind::api::read_objects;
+/// # use pvbind::controller::Config;
+/// # use pvbind::view::Snapshot;
+/// # let snapshot: Snapshot = read_objects(r#"
+/// #     {"kind": "PersistentVolumeClaim",
+/// #          "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+/// #              "deletionTimestamp": "2026-01-01T00:00:00Z",
+/// #              "finalizers": ["kubernetes.io/pvc-protection"]},
+/// #          "spec": {"storageClassName": "", "accessModes": ["ReadWriteOnce"],
+/// #              "resources": {"requests": {"storage": "5Gi"}}}}
+/// #     {"kind": "Pod", "metadata": {"namespace": "shop", "name": "web-0", "uid": "p-1"},
+/// #          "spec": {"nodeName": "node-1",
+/// #          "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}}
+/// #     {"kind": "Node", "metadata": {"name": "node-1"}}"#)?
+/// # .into_iter()
+/// # .collect();
+/// # use pvbind::diagnosis::diagnose_claim;
+/// # let claim = snapshot.claims().next().ok_or("no claim")?;
+/// # let diagnosis = diagnose_claim(&Config::default(), &snapshot, claim);
+/// use pvbind::diagnosis::{ClaimFacts, Facts, Holder};
+/// let Facts::Claim(ClaimFacts::Terminating { holders }) = &diagnosis.main().facts else { panic!() };
+/// let holder: &Holder = &holders[0];
+/// assert_eq!(holder.finalizer, "kubernetes.io/pvc-protection");
+/// assert_eq!(holder.pods, ["web-0"]);
+/// assert!(!holder.nobody); // its controller does it once the pod is gone
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Holder {
@@ -226,6 +408,36 @@ impl fmt::Display for Holder {
 }
 
 /// Pending claims that one rule stops from taking a volume.
+///
+/// ```
+/// # use pvbind::api::read_objects;
+/// # use pvbind::controller::Config;
+/// # use pvbind::view::Snapshot;
+/// # let snapshot: Snapshot = read_objects(r#"
+/// #     {"kind": "PersistentVolumeClaim",
+/// #          "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+/// #          "spec": {"storageClassName": "", "accessModes": ["ReadWriteOnce"],
+/// #              "resources": {"requests": {"storage": "5Gi"}}}}
+/// #     {"kind": "PersistentVolumeClaim",
+/// #          "metadata": {"namespace": "shop", "name": "logs", "uid": "u-2"},
+/// #          "spec": {"storageClassName": "", "accessModes": ["ReadWriteOnce"],
+/// #              "resources": {"requests": {"storage": "5Gi"}}}}
+/// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"},
+/// #          "status": {"phase": "Available"},
+/// #          "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"],
+/// #              "persistentVolumeReclaimPolicy": "Retain"}}"#)?
+/// # .into_iter()
+/// # .collect();
+/// # use pvbind::diagnosis::diagnose_volume;
+/// # let volume = snapshot.volumes().get("pv-1").ok_or("no volume")?;
+/// # let diagnosis = diagnose_volume(&Config::default(), &snapshot, volume);
+/// use pvbind::diagnosis::{ClaimStop, Facts, VolumeFacts};
+/// let Facts::Volume(VolumeFacts::NotTaken { stopped }) = &diagnosis.main().facts else { panic!() };
+/// let stop: &ClaimStop = &stopped[0];
+/// assert_eq!((stop.rule.code, stop.count), ("too-small", 2));
+/// assert_eq!(stop.claims[1].to_string(), "shop/logs");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ClaimStop {
@@ -252,6 +464,31 @@ impl fmt::Display for ClaimStop {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diagnosis::{ClaimFacts, Facts};
+
+    #[test]
+    fn the_number_of_a_count_is_told_once() {
+        let volume = |name: &str, size: &str| {
+            serde_json::json!({"kind": "PersistentVolume", "metadata": {"name": name},
+                "spec": {"capacity": {"storage": size}}, "status": {"phase": "Available"}})
+        };
+        let claim = serde_json::json!({"kind": "PersistentVolumeClaim",
+            "metadata": {"namespace": "shop", "name": "data"},
+            "spec": {"storageClassName": "", "resources": {"requests": {"storage": "5Gi"}}}});
+        let items = [volume("pv-1", "1Gi"), volume("pv-2", "2Gi"), claim];
+        let text = serde_json::json!({"kind": "List", "items": items}).to_string();
+        let objects = crate::api::read_objects(&text).unwrap();
+        let snapshot: crate::view::Snapshot = objects.into_iter().collect();
+        let claim = snapshot.claims().next().unwrap();
+        let config = crate::controller::Config::default();
+        let diagnosis = crate::diagnosis::diagnose_claim(&config, &snapshot, claim);
+        let Facts::Claim(ClaimFacts::NoVolumeFits { refused, .. }) = &diagnosis.main().facts else {
+            panic!("{diagnosis:?}");
+        };
+        let told: Vec<_> = refused.iter().map(ToString::to_string).collect();
+        assert_eq!(told, ["2 are too small (largest 2Gi, asked 5Gi)"]);
+        assert_eq!((refused[0].count, refused[0].code), (2, "too-small"));
+    }
 
     #[test]
     fn only_the_same_number_of_the_next_unit_is_decimal_against_binary() {

@@ -9,6 +9,32 @@ use super::words::{Count, Cut, Name, Names, NamesOf, Parts};
 use crate::api::ClaimKey;
 
 /// A claim of a pod, and how it stands.
+///
+/// ```
+/// # use pvbind::api::read_objects;
+/// # use pvbind::controller::Config;
+/// # use pvbind::view::Snapshot;
+/// # let snapshot: Snapshot = read_objects(r#"
+/// #     {"kind": "PersistentVolumeClaim",
+/// #          "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+/// #          "spec": {"storageClassName": "fasst"}}
+/// #     {"kind": "Pod", "metadata": {"namespace": "shop", "name": "web-0", "uid": "p-1"},
+/// #          "spec": {
+/// #          "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}}
+/// #     {"kind": "Node", "metadata": {"name": "node-1"}}"#)?
+/// # .into_iter()
+/// # .collect();
+/// # use pvbind::diagnosis::diagnose_pod;
+/// # let pod = snapshot.pods().next().ok_or("no pod")?;
+/// # let diagnosis = diagnose_pod(&Config::default(), &snapshot, pod);
+/// use pvbind::diagnosis::{ClaimStanding, Code, Facts, PodFacts};
+/// // Why the pod waits, by way of why its claim does.
+/// let Facts::Pod(PodFacts::ClaimUnbindable { claims }) = &diagnosis.main().facts else { panic!() };
+/// let standing: &ClaimStanding = &claims[0];
+/// assert_eq!(standing.code, Code::ClaimClassMissing);
+/// assert_eq!(standing.to_string(), "claim `shop/data` has class `fasst`, which does not exist");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ClaimStanding {
@@ -28,6 +54,26 @@ impl fmt::Display for ClaimStanding {
 
 facts! {
     /// What was found out about a pod. `Display` is the sentence.
+    ///
+    /// ```
+    /// # use pvbind::api::read_objects;
+    /// # use pvbind::controller::Config;
+    /// # use pvbind::view::Snapshot;
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "Pod", "metadata": {"namespace": "shop", "name": "web-0", "uid": "p-1"},
+    /// #          "spec": {
+    /// #          "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # use pvbind::diagnosis::diagnose_pod;
+    /// # let pod = snapshot.pods().next().ok_or("no pod")?;
+    /// # let diagnosis = diagnose_pod(&Config::default(), &snapshot, pod);
+    /// use pvbind::diagnosis::{Facts, PodFacts};
+    /// let Facts::Pod(PodFacts::ClaimMissing { claim, .. }) = &diagnosis.main().facts else { panic!() };
+    /// assert_eq!(claim.to_string(), "shop/data");
+    /// assert_eq!(diagnosis.main().to_string(), "uses claim `shop/data`, which does not exist");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub enum PodFacts {
         /// See [`Code::PodWithoutClaims`](super::Code::PodWithoutClaims).
         WithoutClaims: PodWithoutClaims {
@@ -190,6 +236,32 @@ facts! {
             name: String,
         },
     }
+
+    /// The code that the facts belong to.
+    ///
+    /// ```
+    /// # use pvbind::api::read_objects;
+    /// # use pvbind::controller::Config;
+    /// # use pvbind::view::Snapshot;
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "PersistentVolumeClaim",
+    /// #          "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+    /// #          "spec": {"storageClassName": "fasst"}}
+    /// #     {"kind": "Pod", "metadata": {"namespace": "shop", "name": "web-0", "uid": "p-1"},
+    /// #          "spec": {
+    /// #          "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}}
+    /// #     {"kind": "Node", "metadata": {"name": "node-1"}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # use pvbind::diagnosis::diagnose_pod;
+    /// # let pod = snapshot.pods().next().ok_or("no pod")?;
+    /// # let diagnosis = diagnose_pod(&Config::default(), &snapshot, pod);
+    /// use pvbind::diagnosis::{Code, Facts};
+    /// let Facts::Pod(facts) = &diagnosis.main().facts else { panic!() };
+    /// assert_eq!(facts.code(), Code::PodClaimUnbindable);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn code;
 }
 
 impl fmt::Display for PodFacts {

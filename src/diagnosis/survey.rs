@@ -78,6 +78,13 @@ pub struct Survey<'a, V: ?Sized> {
 
 /// What is wrong with a claim: see [`Survey::claim`].
 ///
+/// Kubernetes has no such function: what its controllers and the scheduler record
+/// as events, and keep to themselves, is put together here.
+///
+/// # Cost
+/// A whole [`Survey`] of the view, which is linear in the number of its objects,
+/// and then one question. For more than one, make the survey once and ask that.
+///
 /// ```
 /// use pvbind::controller::Config;
 /// use pvbind::api::PersistentVolumeClaim;
@@ -98,6 +105,11 @@ pub fn diagnose_claim<V: DiagnosticView + ?Sized>(
 }
 
 /// What is wrong with a volume: see [`Survey::volume`].
+///
+/// Kubernetes has no such function.
+///
+/// # Cost
+/// As of [`diagnose_claim`]: a whole [`Survey`] of the view.
 ///
 /// ```
 /// use pvbind::controller::Config;
@@ -122,6 +134,13 @@ pub fn diagnose_volume<V: DiagnosticView + ?Sized>(
 
 /// What is wrong with a pod: see [`Survey::pod`].
 ///
+/// Kubernetes has no such function: a pod's event FailedScheduling counts nodes, and
+/// does not say why the claim is not bound that the scheduler waits for.
+///
+/// # Cost
+/// As of [`diagnose_claim`]: a whole [`Survey`] of the view; then that of
+/// [`Survey::pod`], a search on every node.
+///
 /// ```
 /// use pvbind::controller::Config;
 /// use pvbind::api::Pod;
@@ -140,6 +159,11 @@ pub fn diagnose_pod<V: DiagnosticView + ?Sized>(config: &Config, view: &V, pod: 
 
 /// What is wrong with every claim, volume and pod: see [`Survey::view`].
 ///
+/// Kubernetes has no such function.
+///
+/// # Cost
+/// One [`Survey`], and a question to it for each claim, volume and pod.
+///
 /// ```
 /// use pvbind::controller::Config;
 /// use pvbind::diagnosis::diagnose_view;
@@ -152,11 +176,59 @@ pub fn diagnose_view<V: DiagnosticView + ?Sized>(config: &Config, view: &V) -> V
 
 impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
     /// Looks over a view that holds everything there is.
+    ///
+    /// # Cost
+    /// Linear in the number of the view's volumes, claims, classes and nodes,
+    /// logarithms aside; objects are shared, not copied.
+    ///
+    /// ```
+    /// # use pvbind::api::read_objects;
+    /// # use pvbind::controller::Config;
+    /// # use pvbind::view::Snapshot;
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "PersistentVolumeClaim",
+    /// #          "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+    /// #          "spec": {"storageClassName": "fasst"}}
+    /// #     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "csi.example.com",
+    /// #          "volumeBindingMode": "Immediate"}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # let config = Config::default();
+    /// use pvbind::diagnosis::Survey;
+    /// // Once for all claims: the cluster is looked over here, and not at each question.
+    /// let survey = Survey::new(&config, &snapshot);
+    /// for claim in snapshot.claims() {
+    ///     assert_eq!(survey.claim(claim).main().code().as_str(), "claim-class-missing");
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(config: &'a Config, view: &'a V) -> Self {
         Survey::knowing(config, view, Known::default())
     }
 
-    /// Looks over a view that holds everything of some kinds.
+    /// Looks over a view that holds everything of some kinds. What depends on others
+    /// is [`Code::ClaimNotKnown`](super::Code::ClaimNotKnown) or the like, not a fault.
+    ///
+    /// ```
+    /// # use pvbind::api::read_objects;
+    /// # use pvbind::controller::Config;
+    /// # use pvbind::view::Snapshot;
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "PersistentVolumeClaim",
+    /// #          "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+    /// #          "spec": {"storageClassName": "fasst"}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # let config = Config::default();
+    /// use pvbind::diagnosis::{Code, Known, Survey};
+    /// # let claim = snapshot.claims().next().ok_or("no claim")?;
+    /// // Read from `kubectl get pv,pvc -o json`: that it holds no class says nothing.
+    /// let mut known = Known::default();
+    /// known.classes = false;
+    /// let survey = Survey::knowing(&config, &snapshot, known);
+    /// assert_eq!(survey.claim(claim).main().code(), Code::ClaimNotKnown);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn knowing(config: &'a Config, view: &'a V, known: Known) -> Self {
         let volumes = view.volume_layers().all();
         let claims = view
@@ -249,6 +321,33 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
     /// shapes of volumes (class, modes, phase and the like), and of volumes if
     /// the claim has a selector; for one that waits for pods, a search for each
     /// of the first few.
+    ///
+    /// ```
+    /// # use pvbind::api::read_objects;
+    /// # use pvbind::controller::Config;
+    /// # use pvbind::view::Snapshot;
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "PersistentVolumeClaim",
+    /// #          "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+    /// #          "spec": {"storageClassName": "", "accessModes": ["ReadWriteOnce"],
+    /// #              "resources": {"requests": {"storage": "5Gi"}}}}
+    /// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"},
+    /// #          "status": {"phase": "Available"},
+    /// #          "spec": {"capacity": {"storage": "8Gi"}, "accessModes": ["ReadWriteOnce"],
+    /// #              "persistentVolumeReclaimPolicy": "Retain"}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # let config = Config::default();
+    /// use pvbind::diagnosis::Survey;
+    /// # let claim = snapshot.claims().next().ok_or("no claim")?;
+    /// // It decides nothing of its own: `controller::sync_claim` would bind them.
+    /// let diagnosis = Survey::new(&config, &snapshot).claim(claim);
+    /// assert_eq!(
+    ///     diagnosis.main().to_string(),
+    ///     "will be bound to `pv-1` by the next sync: asked 5Gi, has 8Gi"
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn claim(&self, claim: &PersistentVolumeClaim) -> Diagnosis {
         claim::diagnose(self, claim)
     }
@@ -262,6 +361,38 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
     /// Beside the sync: for an available volume, linear in the number of shapes
     /// of pending claims of its class; for one that no node can reach, in the
     /// number of nodes that its affinity does not name.
+    ///
+    /// ```
+    /// # use pvbind::api::read_objects;
+    /// # use pvbind::controller::Config;
+    /// # use pvbind::view::Snapshot;
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "PersistentVolumeClaim",
+    /// #          "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+    /// #          "spec": {"storageClassName": "", "accessModes": ["ReadWriteOnce"],
+    /// #              "resources": {"requests": {"storage": "5Gi"}}}}
+    /// #     {"kind": "PersistentVolumeClaim",
+    /// #          "metadata": {"namespace": "shop", "name": "logs", "uid": "u-2"},
+    /// #          "spec": {"storageClassName": "", "accessModes": ["ReadWriteOnce"],
+    /// #              "resources": {"requests": {"storage": "5Gi"}}}}
+    /// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"},
+    /// #          "status": {"phase": "Available"},
+    /// #          "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"],
+    /// #              "persistentVolumeReclaimPolicy": "Retain"}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # let config = Config::default();
+    /// use pvbind::diagnosis::Survey;
+    /// # let volume = snapshot.volumes().get("pv-1").ok_or("no volume")?;
+    /// // One volume of 1Gi, and two claims that are larger.
+    /// let diagnosis = Survey::new(&config, &snapshot).volume(volume);
+    /// assert_eq!(
+    ///     diagnosis.main().to_string(),
+    ///     "is available, and fits none of the pending claims of its class: for `shop/data` it is too \
+    ///      small: has 1Gi, asked 5Gi, as for 1 more"
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn volume(&self, volume: &PersistentVolume) -> Diagnosis {
         volume::diagnose(self, volume)
     }
@@ -273,11 +404,66 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
     ///
     /// # Cost
     /// That of the search on every node.
+    ///
+    /// ```
+    /// # use pvbind::api::read_objects;
+    /// # use pvbind::controller::Config;
+    /// # use pvbind::view::Snapshot;
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "PersistentVolumeClaim",
+    /// #          "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+    /// #          "spec": {"storageClassName": "fasst"}}
+    /// #     {"kind": "Pod", "metadata": {"namespace": "shop", "name": "web-0", "uid": "p-1"},
+    /// #          "spec": {
+    /// #          "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}}
+    /// #     {"kind": "Node", "metadata": {"name": "node-1"}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # let config = Config::default();
+    /// use pvbind::diagnosis::Survey;
+    /// # let pod = snapshot.pods().next().ok_or("no pod")?;
+    /// let diagnosis = Survey::new(&config, &snapshot).pod(pod);
+    /// assert_eq!(
+    ///     diagnosis.main().to_string(),
+    ///     "is not scheduled before its claims are bound, which cannot be: claim `shop/data` has class \
+    ///      `fasst`, which does not exist"
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn pod(&self, pod: &Pod) -> Diagnosis {
         pod::diagnose(self, pod)
     }
 
     /// What is wrong with every claim, volume and pod, the worst first.
+    ///
+    /// # Cost
+    /// That of a question for each; what several have in common is found out once.
+    ///
+    /// ```
+    /// # use pvbind::api::read_objects;
+    /// # use pvbind::controller::Config;
+    /// # use pvbind::view::Snapshot;
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "PersistentVolumeClaim",
+    /// #          "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+    /// #          "spec": {"storageClassName": "fasst"}}
+    /// #     {"kind": "Pod", "metadata": {"namespace": "shop", "name": "web-0", "uid": "p-1"},
+    /// #          "spec": {
+    /// #          "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}}
+    /// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"},
+    /// #          "status": {"phase": "Available"},
+    /// #          "spec": {"capacity": {"storage": "5Gi"}, "accessModes": ["ReadWriteOnce"],
+    /// #              "persistentVolumeReclaimPolicy": "Retain"}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # let config = Config::default();
+    /// use pvbind::diagnosis::Survey;
+    /// let survey = Survey::new(&config, &snapshot);
+    /// // A claim that cannot be bound, the pod that waits for it, and a volume.
+    /// let codes: Vec<&str> = survey.view().iter().map(|one| one.main().code().as_str()).collect();
+    /// assert_eq!(codes, ["claim-class-missing", "pod-claim-unbindable", "volume-available"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn view(&self) -> ViewDiagnosis {
         let claims = self.claims.iter().map(|claim| self.claim(claim));
         let volumes = self.volumes.iter().map(|volume| self.volume(volume));

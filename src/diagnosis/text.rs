@@ -36,6 +36,13 @@ impl Default for TextStyle {
 
 impl TextStyle {
     /// Lines of so many characters, without colour.
+    ///
+    /// ```
+    /// use pvbind::diagnosis::TextStyle;
+    /// // Never broken: for a log, or to be searched by line.
+    /// let style = TextStyle::wide(usize::MAX);
+    /// assert!(!style.color);
+    /// ```
     pub fn wide(width: usize) -> Self {
         TextStyle {
             width,
@@ -44,6 +51,13 @@ impl TextStyle {
     }
 
     /// The same, with or without colour.
+    ///
+    /// ```
+    /// use std::io::IsTerminal as _;
+    /// use pvbind::diagnosis::TextStyle;
+    /// let style = TextStyle::default().colored(std::io::stdout().is_terminal());
+    /// assert_eq!(style.width, 80);
+    /// ```
     #[must_use]
     pub fn colored(mut self, color: bool) -> Self {
         self.color = color;
@@ -140,6 +154,45 @@ impl ViewDiagnosis {
     /// not fine, the main cause follows in a line of its own.
     ///
     /// See [`Diagnosis::text`].
+    ///
+    /// ```
+    /// # use pvbind::api::read_objects;
+    /// # use pvbind::controller::Config;
+    /// # use pvbind::view::Snapshot;
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "PersistentVolumeClaim",
+    /// #          "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+    /// #          "spec": {"storageClassName": "fasst"}}
+    /// #     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "csi.example.com",
+    /// #          "volumeBindingMode": "Immediate"}
+    /// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"},
+    /// #          "status": {"phase": "Available"},
+    /// #          "spec": {"capacity": {"storage": "5Gi"}, "accessModes": ["ReadWriteOnce"],
+    /// #              "persistentVolumeReclaimPolicy": "Retain"}}
+    /// #     {"kind": "Pod", "metadata": {"namespace": "shop", "name": "web-0", "uid": "p-1"},
+    /// #          "spec": {
+    /// #          "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// use pvbind::diagnosis::{TextStyle, diagnose_view};
+    /// let view = diagnose_view(&Config::default(), &snapshot);
+    /// // What is fine is counted, and not told.
+    /// assert_eq!(
+    ///     view.text(TextStyle::wide(72)),
+    ///     "\
+    /// fault   claim shop/data: has class `fasst`, which does not exist; there
+    ///         is `fast` [claim-class-missing]
+    /// fault   pod shop/web-0: is not scheduled before its claims are bound,
+    ///         which cannot be: claim `shop/data` has class `fasst`, which does
+    ///         not exist; there is `fast` [pod-claim-unbindable]
+    ///
+    /// claims  1 fault
+    /// volumes 1 fine
+    /// pods    1 fault
+    /// "
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn text(&self, style: TextStyle) -> String {
         let mut text = String::new();
         for diagnosis in self.iter() {

@@ -11,6 +11,33 @@ use crate::api::{AccessMode, ClaimKey};
 use crate::quantity::Quantity;
 
 /// What happens to a volume whose claim is gone.
+///
+/// ```
+/// # use pvbind::api::read_objects;
+/// # use pvbind::controller::Config;
+/// # use pvbind::view::Snapshot;
+/// # let snapshot: Snapshot = read_objects(r#"
+/// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"},
+/// #          "status": {"phase": "Bound"},
+/// #          "spec": {"capacity": {"storage": "5Gi"}, "accessModes": ["ReadWriteOnce"],
+/// #              "persistentVolumeReclaimPolicy": "Delete",
+/// #              "csi": {"driver": "csi.example.com", "volumeHandle": "vol-1"},
+/// #              "claimRef": {"namespace": "shop", "name": "data", "uid": "u-1"}}}"#)?
+/// # .into_iter()
+/// # .collect();
+/// # use pvbind::diagnosis::diagnose_volume;
+/// # let volume = snapshot.volumes().get("pv-1").ok_or("no volume")?;
+/// # let diagnosis = diagnose_volume(&Config::default(), &snapshot, volume);
+/// use pvbind::diagnosis::{Facts, Reclaim, VolumeFacts};
+/// // Its claim was deleted.
+/// let Facts::Volume(VolumeFacts::ClaimGone { then, .. }) = &diagnosis.main().facts else { panic!() };
+/// assert_eq!(*then, Reclaim::DeletedExternally("csi.example.com".into()));
+/// assert_eq!(
+///     then.to_string(),
+///     "deleted with its data by external provisioner `csi.example.com`, if that runs"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -61,6 +88,36 @@ impl fmt::Display for Reclaim {
 
 facts! {
     /// What was found out about a volume. `Display` is the sentence.
+    ///
+    /// ```
+    /// # use pvbind::api::read_objects;
+    /// # use pvbind::controller::Config;
+    /// # use pvbind::view::Snapshot;
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"},
+    /// #          "status": {"phase": "Available"},
+    /// #          "spec": {"capacity": {"storage": "5Gi"}, "accessModes": ["ReadWriteOnce"],
+    /// #              "persistentVolumeReclaimPolicy": "Retain",
+    /// #              "claimRef": {"namespace": "shop", "name": "dta"}}}
+    /// #     {"kind": "PersistentVolumeClaim",
+    /// #          "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+    /// #          "spec": {"storageClassName": "", "accessModes": ["ReadWriteOnce"],
+    /// #              "resources": {"requests": {"storage": "5Gi"}}}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # use pvbind::diagnosis::diagnose_volume;
+    /// # let volume = snapshot.volumes().get("pv-1").ok_or("no volume")?;
+    /// # let diagnosis = diagnose_volume(&Config::default(), &snapshot, volume);
+    /// use pvbind::diagnosis::{Facts, VolumeFacts};
+    /// // A slip of the pen in the volume's claimRef.
+    /// let Facts::Volume(VolumeFacts::ReservedForNobody { claim, similar }) = &diagnosis.main().facts
+    /// else {
+    ///     panic!()
+    /// };
+    /// assert_eq!((claim.to_string(), similar.len()), ("shop/dta".into(), 1));
+    /// assert_eq!(similar[0], "shop/data");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub enum VolumeFacts {
         /// See [`Code::VolumeBound`](super::Code::VolumeBound).
         Bound: VolumeBound {
@@ -309,4 +366,31 @@ facts! {
             has: Quantity,
         },
     }
+
+    /// The code that the facts belong to.
+    ///
+    /// ```
+    /// # use pvbind::api::read_objects;
+    /// # use pvbind::controller::Config;
+    /// # use pvbind::view::Snapshot;
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"},
+    /// #          "status": {"phase": "Bound"},
+    /// #          "spec": {"capacity": {"storage": "5Gi"}, "accessModes": ["ReadWriteOnce"],
+    /// #              "persistentVolumeReclaimPolicy": "Delete",
+    /// #              "csi": {"driver": "csi.example.com", "volumeHandle": "vol-1"},
+    /// #              "claimRef": {"namespace": "shop", "name": "data", "uid": "u-1"}}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # use pvbind::diagnosis::diagnose_volume;
+    /// # let volume = snapshot.volumes().get("pv-1").ok_or("no volume")?;
+    /// # let diagnosis = diagnose_volume(&Config::default(), &snapshot, volume);
+    /// use pvbind::diagnosis::{Code, Facts};
+    /// // `findings` hold facts of volumes among those of claims and pods, too.
+    /// let at_risk = diagnosis.finding(Code::VolumeDataAtRisk).ok_or("not at risk")?;
+    /// let Facts::Volume(facts) = &at_risk.facts else { panic!() };
+    /// assert_eq!(facts.code(), Code::VolumeDataAtRisk);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn code;
 }
