@@ -119,7 +119,8 @@ object! {
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub struct PersistentVolumeClaimStatus("a PersistentVolumeClaim's status") {
-        /// The phase; absent on a claim that the controller has not seen yet.
+        /// The phase; absent in a manifest, for which an API server writes
+        /// `Pending`.
         phase: Option<ClaimPhase> = "phase",
         /// The access modes of the volume.
         access_modes: Option<Vec<AccessMode>> = "accessModes",
@@ -166,7 +167,7 @@ open_enum! {
     ///     from_value(json!({"spec": {"volumeName": "pv-1"}, "status": {"phase": "Lost"}}))?;
     /// assert_eq!(claim.status.phase, Some(ClaimPhase::Lost));
     /// assert_eq!(claim.volume_name(), "pv-1"); // it keeps the name of what is gone
-    /// // A claim that no controller has seen has no phase, not even Pending.
+    /// // A manifest has none; the API server writes Pending.
     /// assert_eq!(PersistentVolumeClaim::default().status.phase, None);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

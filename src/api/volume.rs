@@ -98,7 +98,8 @@ object! {
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub struct PersistentVolumeStatus("a PersistentVolume's status") {
-        /// The phase; absent on a volume that the controller has not seen yet.
+        /// The phase; absent in a manifest, for which an API server writes
+        /// `Pending`.
         phase: Option<VolumePhase> = "phase",
         /// Why the volume is in this phase, for people.
         message: Option<String> = "message",
@@ -262,7 +263,8 @@ open_enum! {
     ///     "spec": {"claimRef": {"namespace": "shop", "name": "data"}}, "status": {"phase": "Available"}}))?;
     /// // Available, and yet kept for a claim that has not taken it.
     /// assert_eq!(volume.status.phase, Some(VolumePhase::Available));
-    /// // One that was just made by hand has no phase, and nobody gets it yet.
+    /// // A manifest has none; the API server writes Pending, and no claim gets the
+    /// // volume before the controller has made that Available.
     /// assert_eq!(PersistentVolume::default().status.phase, None);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
