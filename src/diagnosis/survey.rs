@@ -109,7 +109,8 @@ pub fn diagnose_claim<V: DiagnosticView + ?Sized>(
 /// Kubernetes has no such function.
 ///
 /// # Cost
-/// As of [`diagnose_claim`]: a whole [`Survey`] of the view.
+/// As of [`diagnose_claim`]: a whole [`Survey`] of the view, linear in the number
+/// of its objects.
 ///
 /// ```
 /// use pvbind::controller::Config;

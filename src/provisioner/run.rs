@@ -380,6 +380,9 @@ pub struct VolumeReport {
 /// How it ended is for [`Ledger::claim_ended`], which also says when to try again.
 /// What was written, [`ClaimReport::done`], is best applied to the caches at once.
 ///
+/// It stands for what one worker of the sidecar does with one claim of its queue;
+/// upstream has no function that does all of it.
+///
 /// It is synchronous and waits nowhere; an asynchronous embedder writes the
 /// [same loop](super#the-loop-of-an-asynchronous-embedder). There are no hooks for
 /// classes and volumes of in-tree plugins, for attached volumes or for claims of
@@ -562,6 +565,9 @@ fn read_secret(
 ///
 /// The view serves for the secret of a volume that has none noted. If the secret
 /// cannot be read, the driver is asked without it, as upstream does.
+///
+/// It stands for what one worker of the sidecar does with one volume of its queue.
+/// What came of it is for [`Ledger::volume_ended`].
 ///
 /// Nothing asks whether the volume is attached still, or whether it is on this
 /// node: a driver that must not delete it then answers

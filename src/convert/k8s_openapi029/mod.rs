@@ -112,11 +112,42 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! A view of the cluster is filled from watched objects one by one:
+//!
+//! ```
+//! # use std::sync::Arc;
+//! # use k8s_openapi::api::{core::v1, storage::v1 as storage};
+//! # use pvbind::api::{PersistentVolume, StorageClass};
+//! # use pvbind::view::{ClusterView, Snapshot};
+//! # let their_volume = v1::PersistentVolume {
+//! #     metadata: serde_json::from_str(r#"{"name": "pv-1"}"#)?,
+//! #     ..Default::default()
+//! # };
+//! # let their_class = storage::StorageClass {
+//! #     metadata: serde_json::from_str(r#"{"name": "fast"}"#)?,
+//! #     provisioner: "csi.example.com".to_owned(),
+//! #     ..Default::default()
+//! # };
+//! let mut snapshot = Snapshot::new();
+//! // Quantities may be wrong in the one; nothing can be in the other.
+//! snapshot.apply(Arc::new(PersistentVolume::try_from(&their_volume)?));
+//! snapshot.apply(Arc::new(StorageClass::from(&their_class)));
+//! assert!(snapshot.volume("pv-1").is_some() && snapshot.class("fast").is_some());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # What is kept
 //! The answer is what a detour through JSON gives: fields that this crate has
 //! no name for go to and come from the `unknown` fields. What the detour
 //! changes, changes here too:
-//! - A quantity that goes to k8s-openapi takes its canonical text.
+//! - A quantity that goes to k8s-openapi takes its canonical text:
+//!   ```
+//!   use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Theirs;
+//!   use pvbind::quantity::Quantity;
+//!   let size = Quantity::try_from(Theirs("1024Mi".to_owned()))?;
+//!   assert_eq!(Theirs::from(size).0, "1Gi");
+//!   # Ok::<(), pvbind::quantity::ParseError>(())
+//!   ```
 //! - A time that goes to k8s-openapi is a point in time: how it was written
 //!   (offset, zeros of the fraction) is lost. Of what comes from there, the times
 //!   of creation and deletion keep their fraction of a second; k8s-openapi cuts
