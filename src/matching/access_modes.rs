@@ -98,7 +98,8 @@ impl AccessModeSet {
     /// use serde_json::{from_value, json};
     /// let claim: PersistentVolumeClaim =
     ///     from_value(json!({"spec": {"accessModes": ["ReadWriteSometimes"]}}))?;
-    /// // Yet it asks for something that no volume gives: look at the list itself, too.
+    /// // Yet it asks for something, for which the controller has no volume: look at
+    /// // the list itself, too.
     /// assert!(AccessModeSet::of(claim.access_modes()).is_empty());
     /// assert!(claim.access_modes()[0].is_unknown());
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -146,6 +146,7 @@ impl<'a> VolumeLayers<'a> {
     /// # let node: Node = from_value(json!({"metadata": {"name": "node-a"}}))?;
     /// # let claims: Vec<PersistentVolumeClaim> = from_value(json!([
     /// #     {"spec": {"storageClassName": "slow"}}, {"spec": {"storageClassName": "fast"}}]))?;
+    /// // pv-1 of class fast and pv-2 of class slow; one claim of class slow, one of fast.
     /// let layers = VolumeLayers::new(&index);
     /// let prepared = layers.node(node.metadata.labels());
     /// let names = claims.iter().map(|claim| {
@@ -304,7 +305,7 @@ pub struct LayeredSearch<'i, 'c> {
 /// # let volume: PersistentVolume = from_value(json!({"metadata": {"name": "pv-1"}, "status": {"phase": "Available"}}))?;
 /// # let index: VolumeIndex = [Arc::new(volume)].into_iter().collect();
 /// # let nodes: Vec<Node> = from_value(json!([{"metadata": {"name": "node-a"}}, {"metadata": {"name": "node-b"}}]))?;
-/// let layers = VolumeLayers::new(&index);
+/// let layers = VolumeLayers::new(&index); // of a volume that every node reaches
 /// // Prepared once, and kept while the pod's claims are gone through.
 /// let prepared: Vec<LayeredNode<'_>> =
 ///     nodes.iter().map(|node| layers.node(node.metadata.labels())).collect();
@@ -336,6 +337,7 @@ impl<'i> LayeredSearch<'i, '_> {
     /// #     {"metadata": {"name": "pv-2"}, "status": {"phase": "Available"}, "spec": {"storageClassName": "fast"}}]))?;
     /// # let index: VolumeIndex = volumes.into_iter().map(Arc::new).collect();
     /// # let claim: PersistentVolumeClaim = from_value(json!({"spec": {"storageClassName": "fast"}}))?;
+    /// // pv-1 and pv-2, of class fast, and a claim of that class.
     /// let (layers, labels) = (VolumeLayers::new(&index), BTreeMap::new());
     /// let (search, node) = (layers.search(&claim, Features::default())?, layers.node(&labels));
     /// assert_eq!(search.on_node(&node, &[]).unwrap().name(), "pv-1");
