@@ -9,14 +9,12 @@
 
 #[path = "../examples/pvbind/cluster.rs"]
 mod cluster;
-#[path = "../examples/pvbind/document.rs"]
+#[path = "../examples/common/document.rs"]
 mod document;
 #[path = "../examples/pvbind/events.rs"]
 mod events;
-#[path = "../examples/pvbind/input.rs"]
+#[path = "../examples/common/input.rs"]
 mod input;
-#[path = "../examples/pvbind/keys.rs"]
-mod keys;
 #[path = "../examples/pvbind/manifest.rs"]
 mod manifest;
 #[path = "../examples/pvbind/screens.rs"]

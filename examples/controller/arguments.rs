@@ -5,11 +5,18 @@ use std::str::FromStr;
 use clap::Parser;
 use pvbind::api::ClaimKey;
 
+pub const EXIT_CODES: &str = "\
+Exit codes:
+  0  the objects came to rest
+  1  they were still changing when the play was ended
+  2  the input or an option could not be used";
+
 /// Play the binding controller until nothing changes, and print what it does
 #[derive(Parser)]
-#[command(name = "controller")]
+#[command(name = "controller", after_help = EXIT_CODES)]
 pub struct Arguments {
-    /// Files as `kubectl get pv,pvc,sc,nodes,pods -A -o json` prints them; `-` is standard input
+    /// JSON as `kubectl get pv,pvc,sc,nodes,pods -A -o json` prints it, or YAML manifests; `-` is
+    /// standard input
     #[arg(required = true)]
     pub files: Vec<String>,
     /// How a provisioner answers, in-tree plugin or CSI driver; may be repeated

@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use pvbind::api::{
-    ClaimKey, Node, Object, PersistentVolume, PersistentVolumeClaim, names, read_objects,
-};
+use pvbind::api::{ClaimKey, Node, Object, PersistentVolume, PersistentVolumeClaim, names};
 use pvbind::plan::{ApiServer as _, Done, Step, Write};
 use pvbind::view::Snapshot;
 use serde_json::json;
 
 use crate::arguments::Selection;
-use crate::input::read_text;
+use crate::input::read_file;
 use crate::server::Server;
 
 #[derive(Default)]
@@ -22,12 +20,22 @@ pub struct Cluster {
     pub without_uid: usize,
 }
 
+/// What is said of objects without uid; empty if there are none.
+pub fn uid_note(cluster: &Cluster) -> String {
+    match cluster.without_uid {
+        0 => String::new(),
+        count => format!("Objects that had no uid and were given one: {count}\n\n"),
+    }
+}
+
 impl Cluster {
     pub fn read(files: &[String]) -> Result<Cluster, String> {
         let mut cluster = Cluster::default();
+        if files.iter().filter(|file| *file == "-").count() > 1 {
+            return Err("standard input (`-`) is named twice".to_owned());
+        }
         for file in files {
-            let (place, text) = read_text(file)?;
-            let objects = read_objects(&text).map_err(|error| format!("{place}: {error}"))?;
+            let (place, objects) = read_file(file)?;
             for object in objects {
                 let added = cluster.add(object);
                 added.map_err(|error| format!("{place}: {error}"))?;
@@ -64,14 +72,25 @@ impl Cluster {
         Ok(())
     }
 
+    /// Fills in what a manifest may leave out, and an object of a cluster has.
     fn identify(&mut self, object: &mut Object) {
+        let namespaced = match object {
+            Object::PersistentVolumeClaim(claim) => Some(&mut claim.metadata),
+            Object::Pod(pod) => Some(&mut pod.metadata),
+            _ => None,
+        };
+        if let Some(metadata) = namespaced.filter(|metadata| metadata.namespace().is_empty()) {
+            metadata.namespace = Some("default".to_owned());
+        }
         let (kind, metadata) = match object {
             Object::PersistentVolume(volume) => ("volume", &mut volume.metadata),
             Object::PersistentVolumeClaim(claim) => ("claim", &mut claim.metadata),
             _ => return,
         };
         if metadata.uid().is_empty() {
-            metadata.uid = Some(format!("uid-of-{kind}-{}", metadata.key()));
+            // The name of a volume may be made of it, and holds no slash.
+            let key = metadata.key().replace('/', ".");
+            metadata.uid = Some(format!("uid-of-{kind}-{key}"));
             self.without_uid += 1;
         }
     }

@@ -51,10 +51,7 @@ fn run(arguments: &Arguments) -> Result<(String, bool), String> {
         cluster.select_node(selection)?;
     }
     let played = play::play(&mut cluster, &arguments.provision);
-    let note = match cluster.without_uid {
-        0 => String::new(),
-        count => format!("Objects that had no uid and were given one: {count}\n\n"),
-    };
+    let note = cluster::uid_note(&cluster);
     let summary = summary::summary(&cluster, &played);
     let output = format!("{note}{}\n{summary}", played.story);
     Ok((output, played.is_settled))

@@ -13,13 +13,15 @@
 //! in memory.
 //!
 //! Exit codes: 0 when the objects came to rest, 1 when they did not, 2 when the
-//! input could not be used.
+//! input or an option could not be used. What the driver answers does not matter.
 
 #[path = "../controller/arguments.rs"]
 #[allow(dead_code, reason = "the example `controller` uses the rest of it")]
 mod arguments;
 #[path = "../controller/cluster.rs"]
 mod cluster;
+#[path = "../common/document.rs"]
+mod document;
 mod driver;
 #[path = "../common/input.rs"]
 mod input;

@@ -5,22 +5,23 @@ use std::str::FromStr;
 use clap::Parser;
 use pvbind::provisioner::CallState;
 
-use crate::arguments::Selection;
+use crate::arguments::{EXIT_CODES, Selection};
 
 /// Play the provisioner of a CSI driver: what it would ask the driver for, and what follows its answer
 #[derive(Parser)]
-#[command(name = "provision")]
+#[command(name = "provision", after_help = EXIT_CODES)]
 pub struct Options {
-    /// Files as `kubectl get pv,pvc,sc,nodes,csinodes,pods -A -o json` prints them; `-` is standard input
+    /// JSON as `kubectl get pv,pvc,sc,nodes,csinodes,pods -A -o json` prints it, or YAML manifests;
+    /// `-` is standard input
     #[arg(required = true)]
     pub files: Vec<String>,
     /// The driver's name
     #[arg(long, value_name = "NAME")]
     pub driver: String,
-    /// The labels of nodes that make up a place for the driver, if the recording has no CSINodes
+    /// The labels of nodes that make up a place for the driver, if the input has no CSINodes of it
     #[arg(long, value_name = "KEY", value_delimiter = ',')]
     pub topology_keys: Vec<String>,
-    /// Ask for nothing but the selected node's place
+    /// Ask for nothing but the selected node's place; needs CSINodes of the driver, or --topology-keys
     #[arg(long)]
     pub strict_topology: bool,
     /// The driver knows the single-node access modes

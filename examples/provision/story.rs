@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use pvbind::api::{
-    ClaimKey, CsiNode, PersistentVolumeClaim, StorageClass, VolumeBindingMode, names,
+    ClaimKey, CsiNode, Node, PersistentVolumeClaim, StorageClass, VolumeBindingMode, names,
 };
 use pvbind::controller::MIGRATED_PLUGINS;
 use pvbind::plan::{Done, Step, Write};
@@ -16,7 +16,8 @@ use pvbind::provisioner::{
 use serde::Serialize;
 use serde_json::json;
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, uid_note};
+use crate::document::escaped;
 use crate::driver::Told;
 use crate::options::{Answer, Options};
 use crate::play::{Played, resume};
@@ -29,10 +30,17 @@ pub fn story(options: &Options) -> Result<(String, bool), String> {
     for selection in &options.select_node {
         cluster.select_node(selection)?;
     }
-    add_topology(&mut cluster, options);
+    let elsewhere = add_topology(&mut cluster, options)?;
     let config = config(&cluster, options)?;
     let mut told = BTreeSet::new();
-    let mut text = String::new();
+    let mut text = uid_note(&cluster);
+    if !elsewhere.is_empty() {
+        let nodes = elsewhere.join(", ");
+        let driver = &options.driver;
+        let told = format!("Nodes without all of these labels, where {driver} is not: {nodes}\n");
+        line(&mut text, told.trim_end());
+        text.push('\n');
+    }
 
     let played = control(&mut cluster, &mut told, options);
     chapter(&mut text, "The binding controller, until rest", &played);
@@ -81,20 +89,38 @@ fn chapter(text: &mut String, title: &str, played: &Played) {
     text.push('\n');
 }
 
-/// A recording without CSINodes has them made, one for each node that has all
-/// the labels.
-fn add_topology(cluster: &mut Cluster, options: &Options) {
+/// A recording without CSINodes of the driver has them made, one for each node
+/// that has all the labels; the names of the others are returned.
+fn add_topology(cluster: &mut Cluster, options: &Options) -> Result<Vec<String>, String> {
     let keys = &options.topology_keys;
     if keys.is_empty() {
-        return;
+        return Ok(Vec::new());
     }
-    let has_all = |node: &pvbind::api::Node| {
+    for csi_node in cluster.snapshot.csi_nodes() {
+        let mut drivers = csi_node.spec.drivers.iter().flatten();
+        if let Some(entry) = drivers.find(|entry| entry.name.as_ref() == Some(&options.driver)) {
+            let has = entry.topology_keys.as_deref().unwrap_or_default();
+            return Err(format!(
+                "--topology-keys: CSINode `{}` says what they are: {}",
+                csi_node.name(),
+                if has.is_empty() {
+                    "none".to_owned()
+                } else {
+                    format!("`{}`", has.join("`, `"))
+                }
+            ));
+        }
+    }
+    let has_all = |node: &Node| {
         let labels = node.metadata.labels();
         keys.iter().all(|key| labels.contains_key(key))
     };
-    let nodes = cluster.snapshot.nodes().filter(|node| has_all(node));
-    let names: Vec<_> = nodes.map(|node| node.name().to_owned()).collect();
-    for name in names {
+    let nodes = cluster.snapshot.nodes();
+    let nodes: Vec<_> = nodes
+        .map(|node| (node.name().to_owned(), has_all(node)))
+        .collect();
+    let (with, without): (Vec<_>, Vec<_>) = nodes.into_iter().partition(|(_, has)| *has);
+    for (name, _) in with {
         let found = cluster.snapshot.find::<CsiNode>("", &name);
         let mut csi_node = found.map(|found| (**found).clone()).unwrap_or_default();
         csi_node.metadata.name = Some(name.clone());
@@ -104,6 +130,7 @@ fn add_topology(cluster: &mut Cluster, options: &Options) {
         }
         cluster.snapshot.apply(Arc::new(csi_node));
     }
+    Ok(without.into_iter().map(|(name, _)| name).collect())
 }
 
 fn config(cluster: &Cluster, options: &Options) -> Result<Config, String> {
@@ -133,6 +160,11 @@ fn config(cluster: &Cluster, options: &Options) -> Result<Config, String> {
     } else if !options.topology_keys.is_empty() {
         let keys = options.topology_keys.join("`, `");
         return Err(format!("--topology-keys: no node has all of `{keys}`"));
+    } else if options.strict_topology {
+        return Err(format!(
+            "--strict-topology: no CSINode says which labels make up a place for `{driver}`; \
+             name them with --topology-keys"
+        ));
     }
     let classes = || cluster.snapshot.classes();
     if !classes().any(|class| config.answers_to(class.provisioner())) {
@@ -282,10 +314,9 @@ fn tell(text: &mut String, done: &Done) {
 }
 
 fn block(text: &mut String, what: &str, value: &impl Serialize) {
-    let json = serde_json::to_string_pretty(value).unwrap_or_default();
     let _ = writeln!(text, "  {what}");
-    for row in json.lines() {
-        // Whole, or it would be no JSON.
-        let _ = writeln!(text, "    {}", pvbind::diagnosis::printable(row));
+    // Whole, or it would be no JSON.
+    for row in escaped(value).lines() {
+        let _ = writeln!(text, "    {row}");
     }
 }

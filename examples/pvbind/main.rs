@@ -17,10 +17,11 @@
 )]
 
 mod cluster;
+#[path = "../common/document.rs"]
 mod document;
 mod events;
+#[path = "../common/input.rs"]
 mod input;
-mod keys;
 mod manifest;
 mod screens;
 mod search;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use pvbind::api::{Pod, read_objects};
+use pvbind::api::Pod;
 use pvbind::view::{Applied, Snapshot};
 use serde_json::Value;
 
@@ -29,8 +29,7 @@ impl Cluster {
         };
         let mut seen = BTreeSet::new();
         for file in files {
-            let (place, text) = input::read_text(file)?;
-            let objects = read_objects(&text).map_err(|error| format!("{place}: {error}"))?;
+            let (place, objects) = input::read_file(file)?;
             for object in objects {
                 let kind = object.kind().unwrap_or_default().to_owned();
                 let key = object.metadata().map(|metadata| metadata.key());

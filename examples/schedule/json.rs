@@ -5,6 +5,7 @@ use pvbind::scheduling::wasted_bytes;
 use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
+use crate::document::escaped;
 use crate::place::{Group, NodeVerdict, Place, Verdict};
 use crate::report::{Report, WhatIf};
 
@@ -20,7 +21,7 @@ pub fn render(cluster: &Cluster, report: &Report) -> String {
         "nodes": cluster.snapshot.nodes().count(),
         "notLookedAt": {"cordonedNodes": cluster.cordoned, "taintedNodes": cluster.tainted},
     });
-    format!("{document:#}\n")
+    escaped(&document)
 }
 
 fn verdict(pod: &Pod, verdict: &Verdict) -> Value {

@@ -25,6 +25,8 @@
 )]
 
 mod cluster;
+#[path = "../common/document.rs"]
+mod document;
 #[path = "../common/input.rs"]
 mod input;
 mod json;
@@ -49,7 +51,8 @@ use crate::report::{Report, WhatIf};
 #[derive(Parser)]
 #[command(name = "schedule")]
 struct Arguments {
-    /// Files as `kubectl get pv,pvc,sc,nodes,pods -A -o json` prints them; `-` is standard input
+    /// JSON as `kubectl get pv,pvc,sc,nodes,pods -A -o json` prints it, or YAML manifests; `-` is
+    /// standard input
     #[arg(required = true)]
     files: Vec<String>,
     /// Report on this one pod, pending or not

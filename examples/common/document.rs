@@ -1,12 +1,13 @@
 //! JSON that does nothing but stand there, whatever the objects are called.
 
-use serde_json::Value;
+use serde::Serialize;
 
 /// Pretty JSON. What could deceive the reader of a terminal is escaped, as JSON
 /// does it.
-pub fn escaped(document: &Value) -> String {
+pub fn escaped(document: &impl Serialize) -> String {
     let mut text = String::new();
-    for c in format!("{document:#}").chars() {
+    let pretty = serde_json::to_string_pretty(document).unwrap_or_default();
+    for c in pretty.chars() {
         // Outside of strings there is none of these but line feeds.
         let is_plain = c == '\n'
             || pvbind::diagnosis::printable(c.encode_utf8(&mut [0; 4]))
