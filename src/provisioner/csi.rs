@@ -169,8 +169,8 @@ pub struct MountVolume {
 ///
 /// ```
 /// use pvbind::provisioner::csi::AccessMode;
-/// // ReadWriteOnce as a driver is told of it: one node, any number of its pods. With
-/// // the capability SINGLE_NODE_MULTI_WRITER it is told so in other words.
+/// // ReadWriteOnce as a driver is told of it: one node, any number of its pods. One with
+/// // the capability SINGLE_NODE_MULTI_WRITER is told `SingleNodeMultiWriter`.
 /// assert_eq!(serde_json::to_string(&AccessMode::SingleNodeWriter)?, r#""SINGLE_NODE_WRITER""#);
 /// // ReadWriteOncePod, which other drivers cannot be told at all.
 /// let one_pod: AccessMode = serde_json::from_str(r#""SINGLE_NODE_SINGLE_WRITER""#)?;

@@ -29,7 +29,10 @@ use crate::plan::{FollowUp, Plan};
 /// /// What a log says of it.
 /// fn told(next: &ClaimNext) -> String {
 ///     match next {
-///         ClaimNext::Over(end) => format!("over: {}", end.outcome.is_ok()),
+///         ClaimNext::Over(end) => match &end.outcome {
+///             Ok(outcome) => outcome.to_string(),
+///             Err(error) => error.to_string(),
+///         },
 ///         ClaimNext::CreateVolume(operation) => format!("asks for {}", operation.volume_name()),
 ///         ClaimNext::CleanUp(next) => format!("takes back {}", next.volume_id()),
 ///         ClaimNext::ReadVolume(next) => format!("reads {}", next.name()),

@@ -36,11 +36,12 @@ use crate::view::{Held, ProvisioningView};
 ///         DeleteAnswer::Deleted
 ///     }
 /// }
-/// # let mut disks = Disks(BTreeSet::new());
-/// # disks.create_volume(csi::CreateVolumeRequest::default());
-/// # assert_eq!(disks.0.len(), 1);
-/// # disks.delete_volume(csi::DeleteVolumeRequest::default());
-/// # assert_eq!(disks.0.len(), 0);
+/// let mut disks = Disks(BTreeSet::new());
+/// disks.create_volume(csi::CreateVolumeRequest { name: "pvc-u-1".into(), ..Default::default() });
+/// assert!(disks.0.contains("pvc-u-1"));
+/// # let volume_id = "pvc-u-1".to_owned();
+/// # disks.delete_volume(csi::DeleteVolumeRequest { volume_id, ..Default::default() });
+/// # assert!(disks.0.is_empty());
 /// ```
 pub trait Driver {
     /// Makes a volume, or gives the one that it made under this name before.
@@ -63,7 +64,8 @@ pub trait Driver {
     /// let mut disks = Disks(BTreeMap::new());
     /// let request = csi::CreateVolumeRequest { name: "pvc-u-1".into(), ..Default::default() };
     /// let first = disks.create_volume(request.clone());
-    /// assert_eq!(disks.create_volume(request), first); // as after a restart
+    /// // Asked again, as when the provisioner was restarted before it had written this down.
+    /// assert_eq!(disks.create_volume(request), first);
     /// ```
     fn create_volume(&mut self, request: csi::CreateVolumeRequest) -> CreateAnswer;
 
@@ -382,6 +384,9 @@ pub struct VolumeReport {
 ///
 /// It stands for what one worker of the sidecar does with one claim of its queue;
 /// upstream has no function that does all of it.
+///
+/// It holds the ledger until the driver has answered, so that one claim is synced
+/// after the other; who calls a slow driver for several at once writes the loop.
 ///
 /// It is synchronous and waits nowhere; an asynchronous embedder writes the
 /// [same loop](super#the-loop-of-an-asynchronous-embedder). There are no hooks for
