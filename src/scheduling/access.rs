@@ -62,6 +62,13 @@ impl Sharing {
     }
 
     /// Whether Kubernetes' scheduler refuses a pod that goes beyond it.
+    ///
+    /// ```
+    /// use pvbind::scheduling::Sharing;
+    /// assert!(Sharing::OnePod.is_enforced());
+    /// // ReadWriteOnce says one node, and no scheduler holds a pod to it.
+    /// assert!(!Sharing::OneNode.is_enforced());
+    /// ```
     pub fn is_enforced(self) -> bool {
         self == Sharing::OnePod
     }
@@ -99,7 +106,22 @@ pub struct AccessConflict {
 
 /// A pod that uses a claim.
 ///
-/// For an example see [`AccessConflict`].
+/// ```
+/// use pvbind::scheduling::{PodInTheWay, check_access};
+/// # use pvbind::api::{PersistentVolumeClaim, Pod};
+/// # let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
+/// #     "metadata": {"namespace": "shop", "name": "data"}, "spec": {"accessModes": ["ReadWriteOncePod"]}}))?;
+/// # let pod = |name: &str, phase: &str| serde_json::from_value::<Pod>(serde_json::json!({
+/// #     "metadata": {"namespace": "shop", "name": name}, "status": {"phase": phase}, "spec": {
+/// #         "nodeName": "node-a", "volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}}));
+/// # let (db, job) = (pod("db", "Running")?, pod("job", "Succeeded")?);
+/// // `db` and `job` both name the claim, which is for one pod; `job` has finished.
+/// let conflict = check_access(&claim, "node-b", [&db, &job]).unwrap_err();
+/// // Whoever wants the claim must evict these:
+/// let db = PodInTheWay { name: "db".to_owned(), node: "node-a".to_owned() };
+/// assert_eq!(conflict.pods, [db]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PodInTheWay {
     /// The pod's name; its namespace is the claim's.
@@ -110,6 +132,26 @@ pub struct PodInTheWay {
 
 impl AccessConflict {
     /// Whether Kubernetes' scheduler refuses the pod; if not, this is advice.
+    ///
+    /// ```
+    /// use pvbind::scheduling::check_access;
+    /// # use pvbind::api::{PersistentVolumeClaim, Pod};
+    /// # let claim = |mode: &str| serde_json::from_value::<PersistentVolumeClaim>(serde_json::json!({
+    /// #     "metadata": {"namespace": "shop", "name": "data"}, "spec": {"accessModes": [mode]}}));
+    /// # let db: Pod = serde_json::from_value(serde_json::json!({
+    /// #     "metadata": {"namespace": "shop", "name": "db"}, "spec": {
+    /// #         "nodeName": "node-a", "volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}}))?;
+    /// // A second pod on another node:
+    /// let decide = |claim: &_| match check_access(claim, "node-b", [&db]) {
+    ///     Ok(()) => "place",
+    ///     Err(conflict) if conflict.is_enforced() => "refuse",
+    ///     Err(_) => "place, and warn",
+    /// };
+    /// assert_eq!(decide(&claim("ReadWriteOncePod")?), "refuse");
+    /// assert_eq!(decide(&claim("ReadWriteOnce")?), "place, and warn");
+    /// assert_eq!(decide(&claim("ReadWriteMany")?), "place");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_enforced(&self) -> bool {
         self.sharing.is_enforced()
     }

@@ -53,8 +53,44 @@ pub struct PodVolumes {
 
 /// A claim, and the volume that was found for it.
 ///
-/// For an example see [`utilization_score`](super::utilization_score), which takes
-/// them.
+/// Both are as they stand in the view; [`Assumptions::assume`](super::Assumptions::assume)
+/// makes the bind of them.
+///
+/// ```
+/// # use pvbind::api::{ClaimKey, Node, Pod, read_objects};
+/// # use pvbind::matching::Features;
+/// # use pvbind::scheduling::{Assumption, Assumptions, PodClaims, find_pod_volumes};
+/// # use pvbind::view::{ClusterView, SchedulingView, Snapshot};
+/// # let snapshot: Snapshot = read_objects(r#"
+/// #     {"kind": "StorageClass", "metadata": {"name": "local"}, "volumeBindingMode": "WaitForFirstConsumer"}
+/// #     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "csi.example.com",
+/// #      "volumeBindingMode": "WaitForFirstConsumer"}
+/// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "status": {"phase": "Available"},
+/// #      "spec": {"storageClassName": "local", "capacity": {"storage": "8Gi"}}}
+/// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-2"}, "status": {"phase": "Available"},
+/// #      "spec": {"storageClassName": "local", "capacity": {"storage": "20Gi"}}}
+/// #     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+/// #      "spec": {"storageClassName": "local", "resources": {"requests": {"storage": "5Gi"}}}}
+/// #     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "logs", "uid": "u-2"},
+/// #      "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "1Gi"}}}}
+/// #     {"kind": "Pod", "metadata": {"namespace": "shop", "name": "web", "uid": "u-3"}, "spec": {"volumes": [
+/// #         {"persistentVolumeClaim": {"claimName": "data"}}, {"persistentVolumeClaim": {"claimName": "logs"}}]}}"#)?
+/// # .into_iter()
+/// # .collect();
+/// # let pod = snapshot.pod("shop", "web").unwrap();
+/// # let node: Node = serde_json::from_str(r#"{"metadata": {"name": "node-a"}}"#)?;
+/// # let claims = PodClaims::of(&pod, &snapshot)?;
+/// # let volumes = find_pod_volumes(&claims, &node, &snapshot, Features::default())?;
+/// use pvbind::scheduling::StaticBinding;
+/// // `volumes`: what a node offers a pod with the claims `data` and `logs`.
+/// let [StaticBinding { claim, volume }] = volumes.static_bindings.as_slice() else { panic!() };
+/// assert_eq!((claim.name(), volume.name()), ("data", "pv-1"));
+/// // It is larger than what was asked for, and bound to nobody yet.
+/// assert_eq!(claim.requested_storage().to_string(), "5Gi");
+/// assert_eq!(volume.storage().to_string(), "8Gi");
+/// assert_eq!(volume.claim_ref(), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct StaticBinding {
     /// The claim.
@@ -99,12 +135,66 @@ pub struct DynamicProvision {
 }
 
 impl PodVolumes {
-    /// Whether the node fits.
+    /// Whether the node fits. Ask before anything else is taken from the answer: that
+    /// of a node that does not fit may hold bindings all the same.
+    ///
+    /// ```
+    /// # use pvbind::api::{Node, Pod, read_objects};
+    /// # use pvbind::matching::Features;
+    /// # use pvbind::scheduling::{PodClaims, find_pod_volumes};
+    /// # use pvbind::view::Snapshot;
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "StorageClass", "metadata": {"name": "local"}, "volumeBindingMode": "WaitForFirstConsumer",
+    /// #      "provisioner": "kubernetes.io/no-provisioner"}
+    /// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "status": {"phase": "Available"},
+    /// #      "spec": {"storageClassName": "local", "capacity": {"storage": "8Gi"}}}
+    /// #     {"kind": "PersistentVolumeClaim", "metadata": {"name": "data"}, "spec": {"storageClassName": "local"}}
+    /// #     {"kind": "PersistentVolumeClaim", "metadata": {"name": "more"}, "spec": {"storageClassName": "local"}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # let pod: Pod = serde_json::from_str(r#"{"spec": {"volumes": [
+    /// #     {"persistentVolumeClaim": {"claimName": "data"}},
+    /// #     {"persistentVolumeClaim": {"claimName": "more"}}]}}"#)?;
+    /// # let node = Node::default();
+    /// // Two claims of a class without provisioner, and one volume:
+    /// let claims = PodClaims::of(&pod, &snapshot)?;
+    /// let volumes = find_pod_volumes(&claims, &node, &snapshot, Features::default())?;
+    /// assert!(!volumes.fits());
+    /// assert_eq!(volumes.static_bindings.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn fits(&self) -> bool {
         self.reasons.is_empty()
     }
 
-    /// The reasons, in upstream's order.
+    /// The reasons, in upstream's order; none if the node fits.
+    ///
+    /// ```
+    /// # use pvbind::api::{Node, Pod, read_objects};
+    /// # use pvbind::matching::Features;
+    /// # use pvbind::scheduling::{PodClaims, find_pod_volumes};
+    /// # use pvbind::view::Snapshot;
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "StorageClass", "metadata": {"name": "local"}, "volumeBindingMode": "WaitForFirstConsumer",
+    /// #      "provisioner": "kubernetes.io/no-provisioner"}
+    /// #     {"kind": "PersistentVolumeClaim", "metadata": {"name": "data"}, "spec": {"storageClassName": "local"}}
+    /// #     {"kind": "PersistentVolumeClaim", "metadata": {"name": "old",
+    /// #          "annotations": {"pv.kubernetes.io/bind-completed": "yes"}}, "spec": {"volumeName": "pv-9"}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # let pod: Pod = serde_json::from_str(r#"{"spec": {"volumes": [
+    /// #     {"persistentVolumeClaim": {"claimName": "old"}},
+    /// #     {"persistentVolumeClaim": {"claimName": "data"}}]}}"#)?;
+    /// // A claim whose volume is gone, and one that no volume fits:
+    /// let claims = PodClaims::of(&pod, &snapshot)?;
+    /// let volumes = find_pod_volumes(&claims, &Node::default(), &snapshot, Features::default())?;
+    /// let texts: Vec<_> = volumes.reasons().map(|reason| reason.text()).collect();
+    /// assert_eq!(texts, [
+    ///     "node(s) didn't find available persistent volumes to bind",
+    ///     "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)",
+    /// ]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn reasons(&self) -> impl Iterator<Item = UnfitReason> {
         self.reasons.iter()
     }

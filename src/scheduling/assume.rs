@@ -85,7 +85,46 @@ struct Assumed<T> {
 /// What was assumed for one pod; the handle to revert it.
 ///
 /// One that came true is dropped: what it assumed goes by itself when the watch
-/// events arrive.
+/// events arrive. So a scheduler keeps it with the pod while the pod is being
+/// bound:
+///
+/// ```
+/// # use pvbind::api::{ClaimKey, Node, Pod, read_objects};
+/// # use pvbind::matching::Features;
+/// # use pvbind::scheduling::{Assumption, Assumptions, PodClaims, find_pod_volumes};
+/// # use pvbind::view::{ClusterView, SchedulingView, Snapshot};
+/// # let snapshot: Snapshot = read_objects(r#"
+/// #     {"kind": "StorageClass", "metadata": {"name": "local"}, "volumeBindingMode": "WaitForFirstConsumer"}
+/// #     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "csi.example.com",
+/// #      "volumeBindingMode": "WaitForFirstConsumer"}
+/// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "status": {"phase": "Available"},
+/// #      "spec": {"storageClassName": "local", "capacity": {"storage": "8Gi"}}}
+/// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-2"}, "status": {"phase": "Available"},
+/// #      "spec": {"storageClassName": "local", "capacity": {"storage": "20Gi"}}}
+/// #     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+/// #      "spec": {"storageClassName": "local", "resources": {"requests": {"storage": "5Gi"}}}}
+/// #     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "logs", "uid": "u-2"},
+/// #      "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "1Gi"}}}}
+/// #     {"kind": "Pod", "metadata": {"namespace": "shop", "name": "web", "uid": "u-3"}, "spec": {"volumes": [
+/// #         {"persistentVolumeClaim": {"claimName": "data"}}, {"persistentVolumeClaim": {"claimName": "logs"}}]}}"#)?
+/// # .into_iter()
+/// # .collect();
+/// # let pod = snapshot.pod("shop", "web").unwrap();
+/// # let node: Node = serde_json::from_str(r#"{"metadata": {"name": "node-a"}}"#)?;
+/// # let claims = PodClaims::of(&pod, &snapshot)?;
+/// # let volumes = find_pod_volumes(&claims, &node, &snapshot, Features::default())?;
+/// use std::collections::HashMap;
+/// let mut assumptions = Assumptions::new();
+/// let mut being_bound: HashMap<String, Assumption> = HashMap::new();
+/// let (assumption, plan) = assumptions.assume(&pod, &claims, "node-a", &volumes);
+/// being_bound.insert(pod.metadata.key(), assumption);
+/// // The plan failed: the volume is free for the next pod again.
+/// let assumption = being_bound.remove("shop/web").unwrap();
+/// assumptions.revert(assumption);
+/// assert_eq!(assumptions.over(&snapshot).volume("pv-1").unwrap().claim_ref(), None);
+/// # drop(plan);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, PartialEq, Eq, Hash)]
 #[must_use = "an assumption that is not kept cannot be reverted"]
 pub struct Assumption {
@@ -95,7 +134,41 @@ pub struct Assumption {
 }
 
 impl Assumptions {
-    /// Nothing assumed.
+    /// Nothing assumed. A scheduler has one, for all pods and for as long as it runs:
+    /// what another one assumes it does not see.
+    ///
+    /// ```
+    /// # use pvbind::api::{ClaimKey, Node, Pod, read_objects};
+    /// # use pvbind::matching::Features;
+    /// # use pvbind::scheduling::{Assumption, Assumptions, PodClaims, find_pod_volumes};
+    /// # use pvbind::view::{ClusterView, SchedulingView, Snapshot};
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "StorageClass", "metadata": {"name": "local"}, "volumeBindingMode": "WaitForFirstConsumer"}
+    /// #     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "csi.example.com",
+    /// #      "volumeBindingMode": "WaitForFirstConsumer"}
+    /// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "status": {"phase": "Available"},
+    /// #      "spec": {"storageClassName": "local", "capacity": {"storage": "8Gi"}}}
+    /// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-2"}, "status": {"phase": "Available"},
+    /// #      "spec": {"storageClassName": "local", "capacity": {"storage": "20Gi"}}}
+    /// #     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+    /// #      "spec": {"storageClassName": "local", "resources": {"requests": {"storage": "5Gi"}}}}
+    /// #     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "logs", "uid": "u-2"},
+    /// #      "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "1Gi"}}}}
+    /// #     {"kind": "Pod", "metadata": {"namespace": "shop", "name": "web", "uid": "u-3"}, "spec": {"volumes": [
+    /// #         {"persistentVolumeClaim": {"claimName": "data"}}, {"persistentVolumeClaim": {"claimName": "logs"}}]}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # let pod = snapshot.pod("shop", "web").unwrap();
+    /// # let node: Node = serde_json::from_str(r#"{"metadata": {"name": "node-a"}}"#)?;
+    /// # let claims = PodClaims::of(&pod, &snapshot)?;
+    /// # let volumes = find_pod_volumes(&claims, &node, &snapshot, Features::default())?;
+    /// let (mut ours, others) = (Assumptions::new(), Assumptions::new());
+    /// let (assumption, _plan) = ours.assume(&pod, &claims, "node-a", &volumes);
+    /// assert!(ours.over(&snapshot).volume("pv-1").unwrap().claim_ref().is_some());
+    /// assert!(others.over(&snapshot).volume("pv-1").unwrap().claim_ref().is_none());
+    /// # ours.revert(assumption);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new() -> Self {
         Assumptions::default()
     }
@@ -321,7 +394,44 @@ impl Assumptions {
     }
 
     /// The volume of this name was deleted: an assumed one goes; tells whether
-    /// there was one.
+    /// there was one. Without this the view would go on showing a volume that nobody
+    /// has.
+    ///
+    /// ```
+    /// # use pvbind::api::{ClaimKey, Node, Pod, read_objects};
+    /// # use pvbind::matching::Features;
+    /// # use pvbind::scheduling::{Assumption, Assumptions, PodClaims, find_pod_volumes};
+    /// # use pvbind::view::{ClusterView, SchedulingView, Snapshot};
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "StorageClass", "metadata": {"name": "local"}, "volumeBindingMode": "WaitForFirstConsumer"}
+    /// #     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "csi.example.com",
+    /// #      "volumeBindingMode": "WaitForFirstConsumer"}
+    /// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "status": {"phase": "Available"},
+    /// #      "spec": {"storageClassName": "local", "capacity": {"storage": "8Gi"}}}
+    /// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-2"}, "status": {"phase": "Available"},
+    /// #      "spec": {"storageClassName": "local", "capacity": {"storage": "20Gi"}}}
+    /// #     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+    /// #      "spec": {"storageClassName": "local", "resources": {"requests": {"storage": "5Gi"}}}}
+    /// #     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "logs", "uid": "u-2"},
+    /// #      "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "1Gi"}}}}
+    /// #     {"kind": "Pod", "metadata": {"namespace": "shop", "name": "web", "uid": "u-3"}, "spec": {"volumes": [
+    /// #         {"persistentVolumeClaim": {"claimName": "data"}}, {"persistentVolumeClaim": {"claimName": "logs"}}]}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # let pod = snapshot.pod("shop", "web").unwrap();
+    /// # let node: Node = serde_json::from_str(r#"{"metadata": {"name": "node-a"}}"#)?;
+    /// # let claims = PodClaims::of(&pod, &snapshot)?;
+    /// # let volumes = find_pod_volumes(&claims, &node, &snapshot, Features::default())?;
+    /// # let mut assumptions = Assumptions::new();
+    /// # let (assumption, plan) = assumptions.assume(&pod, &claims, "node-a", &volumes);
+    /// // Assumed for a pod: that claim `data` gets pv-1. Then a watch tells that pv-1 is gone.
+    /// let without_it = Snapshot::new();
+    /// assert!(assumptions.over(&without_it).volume("pv-1").is_some());
+    /// assert!(assumptions.forget_volume("pv-1"));
+    /// assert!(assumptions.over(&without_it).volume("pv-1").is_none());
+    /// assert!(!assumptions.forget_volume("pv-2")); // nothing was assumed of it
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn forget_volume(&mut self, name: &str) -> bool {
         let had = self.volumes.remove(name).is_some();
         self.front.remove(name);
@@ -330,21 +440,140 @@ impl Assumptions {
 
     /// The claim of this key was deleted: an assumed one goes; tells whether
     /// there was one.
+    ///
+    /// ```
+    /// # use pvbind::api::{ClaimKey, Node, Pod, read_objects};
+    /// # use pvbind::matching::Features;
+    /// # use pvbind::scheduling::{Assumption, Assumptions, PodClaims, find_pod_volumes};
+    /// # use pvbind::view::{ClusterView, SchedulingView, Snapshot};
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "StorageClass", "metadata": {"name": "local"}, "volumeBindingMode": "WaitForFirstConsumer"}
+    /// #     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "csi.example.com",
+    /// #      "volumeBindingMode": "WaitForFirstConsumer"}
+    /// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "status": {"phase": "Available"},
+    /// #      "spec": {"storageClassName": "local", "capacity": {"storage": "8Gi"}}}
+    /// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-2"}, "status": {"phase": "Available"},
+    /// #      "spec": {"storageClassName": "local", "capacity": {"storage": "20Gi"}}}
+    /// #     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+    /// #      "spec": {"storageClassName": "local", "resources": {"requests": {"storage": "5Gi"}}}}
+    /// #     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "logs", "uid": "u-2"},
+    /// #      "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "1Gi"}}}}
+    /// #     {"kind": "Pod", "metadata": {"namespace": "shop", "name": "web", "uid": "u-3"}, "spec": {"volumes": [
+    /// #         {"persistentVolumeClaim": {"claimName": "data"}}, {"persistentVolumeClaim": {"claimName": "logs"}}]}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # let pod = snapshot.pod("shop", "web").unwrap();
+    /// # let node: Node = serde_json::from_str(r#"{"metadata": {"name": "node-a"}}"#)?;
+    /// # let claims = PodClaims::of(&pod, &snapshot)?;
+    /// # let volumes = find_pod_volumes(&claims, &node, &snapshot, Features::default())?;
+    /// # let mut assumptions = Assumptions::new();
+    /// # let (assumption, plan) = assumptions.assume(&pod, &claims, "node-a", &volumes);
+    /// // Assumed for a pod: that claim `logs` is provisioned for it, and `data` gets pv-1.
+    /// assert!(assumptions.forget_claim(&ClaimKey::new("shop", "logs")));
+    /// // Of `data` the volume is assumed, not the claim.
+    /// assert!(!assumptions.forget_claim(&ClaimKey::new("shop", "data")));
+    /// assert_eq!(assumptions.volumes().len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn forget_claim(&mut self, key: &ClaimKey) -> bool {
         self.claims.remove(key).is_some()
     }
 
-    /// Whether nothing is assumed.
+    /// Whether nothing is assumed: then [`over`](Self::over) shows what the view
+    /// shows.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// use pvbind::api::{PersistentVolumeClaim, Pod};
+    /// use pvbind::scheduling::{Assumptions, PodClaims, PodVolumes};
+    /// // A pod whose claims are all bound already: there is nothing to keep in mind.
+    /// let claims = PodClaims { bound: vec![Arc::default()], ..PodClaims::default() };
+    /// let mut assumptions = Assumptions::new();
+    /// let (_assumption, plan) =
+    ///     assumptions.assume(&Pod::default(), &claims, "node-a", &PodVolumes::default());
+    /// assert!(assumptions.is_empty() && plan.is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.volumes.is_empty() && self.claims.is_empty()
     }
 
-    /// The assumed volumes.
+    /// The assumed volumes, and no others: each as the last assumption about it has
+    /// it.
+    ///
+    /// ```
+    /// # use pvbind::api::{ClaimKey, Node, Pod, read_objects};
+    /// # use pvbind::matching::Features;
+    /// # use pvbind::scheduling::{Assumption, Assumptions, PodClaims, find_pod_volumes};
+    /// # use pvbind::view::{ClusterView, SchedulingView, Snapshot};
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "StorageClass", "metadata": {"name": "local"}, "volumeBindingMode": "WaitForFirstConsumer"}
+    /// #     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "csi.example.com",
+    /// #      "volumeBindingMode": "WaitForFirstConsumer"}
+    /// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "status": {"phase": "Available"},
+    /// #      "spec": {"storageClassName": "local", "capacity": {"storage": "8Gi"}}}
+    /// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-2"}, "status": {"phase": "Available"},
+    /// #      "spec": {"storageClassName": "local", "capacity": {"storage": "20Gi"}}}
+    /// #     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+    /// #      "spec": {"storageClassName": "local", "resources": {"requests": {"storage": "5Gi"}}}}
+    /// #     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "logs", "uid": "u-2"},
+    /// #      "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "1Gi"}}}}
+    /// #     {"kind": "Pod", "metadata": {"namespace": "shop", "name": "web", "uid": "u-3"}, "spec": {"volumes": [
+    /// #         {"persistentVolumeClaim": {"claimName": "data"}}, {"persistentVolumeClaim": {"claimName": "logs"}}]}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # let pod = snapshot.pod("shop", "web").unwrap();
+    /// # let node: Node = serde_json::from_str(r#"{"metadata": {"name": "node-a"}}"#)?;
+    /// # let claims = PodClaims::of(&pod, &snapshot)?;
+    /// # let volumes = find_pod_volumes(&claims, &node, &snapshot, Features::default())?;
+    /// # let mut assumptions = Assumptions::new();
+    /// # let (assumption, plan) = assumptions.assume(&pod, &claims, "node-a", &volumes);
+    /// // The cluster has pv-1 and pv-2, of which one was chosen.
+    /// let names: Vec<_> = assumptions.volumes().iter().map(|volume| volume.name()).collect();
+    /// assert_eq!(names, ["pv-1"]);
+    /// let claim = assumptions.volumes().get("pv-1").and_then(|volume| volume.claim_ref());
+    /// assert_eq!(claim.unwrap().key(), "shop/data");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn volumes(&self) -> &VolumeIndex {
         &self.front
     }
 
-    /// The assumed claim of this key.
+    /// The assumed claim of this key: one that a volume is to be made for. Of a claim
+    /// that gets a volume there is, only the [volume](Self::volumes) is assumed.
+    ///
+    /// ```
+    /// # use pvbind::api::{ClaimKey, Node, Pod, read_objects};
+    /// # use pvbind::matching::Features;
+    /// # use pvbind::scheduling::{Assumption, Assumptions, PodClaims, find_pod_volumes};
+    /// # use pvbind::view::{ClusterView, SchedulingView, Snapshot};
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "StorageClass", "metadata": {"name": "local"}, "volumeBindingMode": "WaitForFirstConsumer"}
+    /// #     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "csi.example.com",
+    /// #      "volumeBindingMode": "WaitForFirstConsumer"}
+    /// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "status": {"phase": "Available"},
+    /// #      "spec": {"storageClassName": "local", "capacity": {"storage": "8Gi"}}}
+    /// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-2"}, "status": {"phase": "Available"},
+    /// #      "spec": {"storageClassName": "local", "capacity": {"storage": "20Gi"}}}
+    /// #     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+    /// #      "spec": {"storageClassName": "local", "resources": {"requests": {"storage": "5Gi"}}}}
+    /// #     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "logs", "uid": "u-2"},
+    /// #      "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "1Gi"}}}}
+    /// #     {"kind": "Pod", "metadata": {"namespace": "shop", "name": "web", "uid": "u-3"}, "spec": {"volumes": [
+    /// #         {"persistentVolumeClaim": {"claimName": "data"}}, {"persistentVolumeClaim": {"claimName": "logs"}}]}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # let pod = snapshot.pod("shop", "web").unwrap();
+    /// # let node: Node = serde_json::from_str(r#"{"metadata": {"name": "node-a"}}"#)?;
+    /// # let claims = PodClaims::of(&pod, &snapshot)?;
+    /// # let volumes = find_pod_volumes(&claims, &node, &snapshot, Features::default())?;
+    /// # let mut assumptions = Assumptions::new();
+    /// # let (assumption, plan) = assumptions.assume(&pod, &claims, "node-a", &volumes);
+    /// let logs = assumptions.claim(&ClaimKey::new("shop", "logs")).unwrap();
+    /// let node = logs.metadata.annotation("volume.kubernetes.io/selected-node");
+    /// assert_eq!(node, Some("node-a"));
+    /// assert_eq!(assumptions.claim(&ClaimKey::new("shop", "data")), None); // it gets pv-1
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn claim(&self, key: &ClaimKey) -> Option<&Arc<PersistentVolumeClaim>> {
         let stack = self.claims.get(key)?;
         stack.last().map(|assumed| &assumed.object)

@@ -142,7 +142,18 @@ impl PodClaims {
         self.delayed.is_empty() && self.immediate.is_empty()
     }
 
-    /// Whether the pod uses no claims.
+    /// Whether the pod uses no claims. [`all_bound`](Self::all_bound) holds then too.
+    ///
+    /// ```
+    /// use pvbind::api::Pod;
+    /// use pvbind::scheduling::PodClaims;
+    /// use pvbind::view::Snapshot;
+    /// let pod: Pod = serde_json::from_value(serde_json::json!({"spec": {"volumes": [
+    ///     {"name": "settings", "configMap": {"name": "web"}}, {"name": "scratch", "emptyDir": {}}]}}))?;
+    /// let claims = PodClaims::of(&pod, &Snapshot::new())?;
+    /// assert!(claims.is_empty() && claims.all_bound());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.bound.is_empty() && self.all_bound()
     }

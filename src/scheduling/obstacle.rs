@@ -191,7 +191,20 @@ pub enum PoolOutcome {
 }
 
 impl Obstacle {
-    /// The reason of the node that this obstacle is behind.
+    /// The reason of the node that this obstacle is behind: upstream has four words
+    /// for more kinds of obstacles.
+    ///
+    /// ```
+    /// use pvbind::api::ClaimKey;
+    /// use pvbind::scheduling::{Obstacle, UnfitReason};
+    /// let obstacle = Obstacle::OtherNodeSelected {
+    ///     claim: ClaimKey::new("shop", "data"),
+    ///     selected: "node-b".to_owned(),
+    /// };
+    /// // Upstream: "node(s) didn't find available persistent volumes to bind". In truth:
+    /// assert_eq!(obstacle.reason(), UnfitReason::NoVolume);
+    /// assert_eq!(obstacle.to_string(), "claim shop/data is being provisioned for node `node-b`");
+    /// ```
     pub fn reason(&self) -> UnfitReason {
         match self {
             Obstacle::VolumeMissing { .. } => UnfitReason::VolumeMissing,
@@ -201,7 +214,22 @@ impl Obstacle {
         }
     }
 
-    /// A stable code for programs.
+    /// A stable code for programs. Where no volume fits and none can be provisioned
+    /// it is that of the [refusal](ProvisionRefusal::code).
+    ///
+    /// ```
+    /// # use pvbind::api::ClaimKey;
+    /// use pvbind::scheduling::{Obstacle, ProvisionRefusal};
+    /// # let claim = ClaimKey::new("shop", "data");
+    /// # let missing = Obstacle::VolumeMissing { claim: claim.clone(), volume: "pv-9".to_owned() };
+    /// assert_eq!(missing.code(), "volume-missing"); // an `Obstacle::VolumeMissing`
+    /// let refusal = ProvisionRefusal::NoProvisioner {
+    ///     class: "local".to_owned(),
+    ///     provisioner: "kubernetes.io/no-provisioner".to_owned(),
+    /// };
+    /// let obstacle = Obstacle::NoVolume { claim, candidates: Some(3), refusal };
+    /// assert_eq!(obstacle.code(), "no-provisioner");
+    /// ```
     pub fn code(&self) -> &'static str {
         match self {
             Obstacle::VolumeMissing { .. } => "volume-missing",
@@ -212,6 +240,33 @@ impl Obstacle {
     }
 
     /// The claim that it is about.
+    ///
+    /// ```
+    /// # use pvbind::api::{Node, Pod, read_objects};
+    /// # use pvbind::matching::Features;
+    /// # use pvbind::scheduling::{PodClaims, PodSearch};
+    /// # use pvbind::view::Snapshot;
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "StorageClass", "metadata": {"name": "fast"}, "volumeBindingMode": "WaitForFirstConsumer"}
+    /// #     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data",
+    /// #          "annotations": {"pv.kubernetes.io/bind-completed": "yes"}}, "spec": {"volumeName": "pv-9"}}
+    /// #     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "logs",
+    /// #          "annotations": {"volume.kubernetes.io/selected-node": "node-b"}},
+    /// #      "spec": {"storageClassName": "fast"}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # let pod: Pod = serde_json::from_str(r#"{"metadata": {"namespace": "shop"}, "spec": {"volumes": [
+    /// #     {"persistentVolumeClaim": {"claimName": "data"}},
+    /// #     {"persistentVolumeClaim": {"claimName": "logs"}}]}}"#)?;
+    /// # let node: Node = serde_json::from_str(r#"{"metadata": {"name": "node-a"}}"#)?;
+    /// # let claims = PodClaims::of(&pod, &snapshot)?;
+    /// let obstacles = PodSearch::new(&claims, &snapshot, Features::default()).explain(&node);
+    /// let told: Vec<_> = obstacles.iter()
+    ///     .map(|obstacle| format!("{}: {}", obstacle.claim(), obstacle.code()))
+    ///     .collect();
+    /// assert_eq!(told, ["shop/data: volume-missing", "shop/logs: other-node-selected"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn claim(&self) -> &ClaimKey {
         match self {
             Obstacle::VolumeMissing { claim, .. }
@@ -224,6 +279,20 @@ impl Obstacle {
 
 impl ProvisionRefusal {
     /// The reason of the node that this refusal is behind.
+    ///
+    /// ```
+    /// use pvbind::scheduling::{ProvisionRefusal, UnfitReason};
+    /// let full = ProvisionRefusal::NotEnoughCapacity {
+    ///     class: "fast".to_owned(),
+    ///     driver: "csi.example.com".to_owned(),
+    ///     asked: 5 << 30, // bytes
+    ///     pools: Vec::new(),
+    /// };
+    /// // Only this one has a word of its own; the others are told as if volumes were missing.
+    /// assert_eq!(full.reason(), UnfitReason::NotEnoughSpace);
+    /// let elsewhere = ProvisionRefusal::TopologyNotAllowed { class: "fast".to_owned(), terms: Vec::new() };
+    /// assert_eq!(elsewhere.reason(), UnfitReason::NoVolume);
+    /// ```
     pub fn reason(&self) -> UnfitReason {
         match self {
             ProvisionRefusal::NoProvisioner { .. }
@@ -232,7 +301,31 @@ impl ProvisionRefusal {
         }
     }
 
-    /// A stable code for programs.
+    /// A stable code for programs: one for each kind of refusal, of which the
+    /// [reason](Self::reason) tells only two apart.
+    ///
+    /// ```
+    /// # use pvbind::api::{Node, Pod, read_objects};
+    /// # use pvbind::matching::Features;
+    /// use pvbind::scheduling::{Obstacle, PodClaims, PodSearch};
+    /// # use pvbind::view::Snapshot;
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "csi.example.com",
+    /// #      "volumeBindingMode": "WaitForFirstConsumer", "allowedTopologies": [
+    /// #          {"matchLabelExpressions": [{"key": "zone", "values": ["a"]}]}]}
+    /// #     {"kind": "PersistentVolumeClaim", "metadata": {"name": "data"}, "spec": {"storageClassName": "fast"}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # let pod: Pod = serde_json::from_str(
+    /// #     r#"{"spec": {"volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}}"#)?;
+    /// # let node: Node = serde_json::from_str(r#"{"metadata": {"name": "node-b", "labels": {"zone": "b"}}}"#)?;
+    /// # let claims = PodClaims::of(&pod, &snapshot)?;
+    /// // A class for zone a, and a node in zone b:
+    /// let obstacles = PodSearch::new(&claims, &snapshot, Features::default()).explain(&node);
+    /// let [Obstacle::NoVolume { refusal, .. }] = obstacles.as_slice() else { panic!() };
+    /// assert_eq!((refusal.code(), refusal.reason().code()), ("topology-not-allowed", "no-volume"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn code(&self) -> &'static str {
         match self {
             ProvisionRefusal::NoProvisioner { .. } => "no-provisioner",

@@ -155,6 +155,21 @@ pub enum RescheduleReason {
 
 impl RescheduleReason {
     /// A stable code for programs.
+    ///
+    /// ```
+    /// use pvbind::scheduling::RescheduleReason;
+    /// /// Whether the pod waits before it is scheduled again.
+    /// fn backs_off(reason: &RescheduleReason) -> bool {
+    ///     match reason.code() {
+    ///         "provisioning-failed" => true, // the backend may be full for a while
+    ///         "pod-gone" => false,           // nothing is left to schedule
+    ///         _ => false,
+    ///     }
+    /// }
+    /// let volume = "pv-1".to_owned();
+    /// let reason = RescheduleReason::ClaimRefReset { volume };
+    /// assert_eq!((reason.code(), backs_off(&reason)), ("claim-ref-reset", false));
+    /// ```
     pub fn code(&self) -> &'static str {
         match self {
             RescheduleReason::PodGone { .. } => "pod-gone",
@@ -193,7 +208,27 @@ impl PendingBind {
         self.provisions.push(Arc::clone(claim));
     }
 
-    /// Whether nothing has to come true.
+    /// Whether nothing has to come true: the pod can be bound to its node at once.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use pvbind::api::Pod;
+    /// use pvbind::scheduling::{Assumptions, DynamicProvision, PodClaims, PodVolumes};
+    /// # let pod = Pod::default();
+    /// # let mut assumptions = Assumptions::new();
+    /// let mut pending = |claims: &PodClaims, found: &PodVolumes| {
+    ///     let (_assumption, plan) = assumptions.assume(&pod, claims, "node-a", found);
+    ///     plan.verdict
+    /// };
+    /// // Every claim has its volume:
+    /// let claims = PodClaims { bound: vec![Arc::default()], ..PodClaims::default() };
+    /// assert!(pending(&claims, &PodVolumes::default()).is_empty());
+    /// // One is to be provisioned:
+    /// let claims = PodClaims { delayed: vec![Arc::default()], ..claims };
+    /// let mut found = PodVolumes::default();
+    /// found.dynamic_provisions.push(DynamicProvision { claim: Arc::default(), capacity: None });
+    /// assert!(!pending(&claims, &found).is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.bindings.is_empty() && self.provisions.is_empty()
     }

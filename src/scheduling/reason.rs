@@ -36,6 +36,16 @@ impl UnfitReason {
     ];
 
     /// A stable code for programs.
+    ///
+    /// ```
+    /// use pvbind::scheduling::UnfitReason;
+    /// /// The reason behind the code in an answer that was kept.
+    /// fn parse(code: &str) -> Option<UnfitReason> {
+    ///     UnfitReason::ALL.into_iter().find(|reason| reason.code() == code)
+    /// }
+    /// assert_eq!(parse("no-volume"), Some(UnfitReason::NoVolume));
+    /// assert_eq!(parse("node(s) didn't find available persistent volumes to bind"), None);
+    /// ```
     pub fn code(self) -> &'static str {
         match self {
             UnfitReason::NodeAffinity => "node-affinity",
@@ -45,7 +55,21 @@ impl UnfitReason {
         }
     }
 
-    /// Upstream's text.
+    /// Upstream's text, for a message about several nodes.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use pvbind::scheduling::UnfitReason::{self, NoVolume, NotEnoughSpace};
+    /// let mut counts: BTreeMap<UnfitReason, u32> = BTreeMap::new();
+    /// for reason in [NotEnoughSpace, NoVolume, NotEnoughSpace] {
+    ///     *counts.entry(reason).or_default() += 1;
+    /// }
+    /// let parts: Vec<_> = counts.iter().map(|(reason, count)| format!("{count} {}", reason.text())).collect();
+    /// assert_eq!(parts, [
+    ///     "1 node(s) didn't find available persistent volumes to bind",
+    ///     "2 node(s) did not have enough free storage",
+    /// ]);
+    /// ```
     pub fn text(self) -> &'static str {
         match self {
             UnfitReason::NodeAffinity => "node(s) didn't match PersistentVolume's node affinity",
@@ -87,22 +111,56 @@ impl fmt::Display for UnfitReason {
 pub struct UnfitReasons(u8);
 
 impl UnfitReasons {
-    /// Adds a reason.
+    /// Adds a reason; one that is there already is not there twice.
+    ///
+    /// ```
+    /// use pvbind::scheduling::{UnfitReason, UnfitReasons};
+    /// let mut reasons = UnfitReasons::default();
+    /// // Two claims that no volume fits:
+    /// reasons.insert(UnfitReason::NoVolume);
+    /// reasons.insert(UnfitReason::NoVolume);
+    /// assert_eq!(reasons.iter().count(), 1);
+    /// ```
     pub fn insert(&mut self, reason: UnfitReason) {
         self.0 |= reason.bit();
     }
 
-    /// Whether there is none.
+    /// Whether there is none, as of a node that fits.
+    ///
+    /// ```
+    /// use pvbind::scheduling::PodVolumes;
+    /// let volumes = PodVolumes::default(); // as for a pod without claims
+    /// assert!(volumes.reasons.is_empty() && volumes.fits());
+    /// ```
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
     /// Whether a reason is among them.
+    ///
+    /// ```
+    /// use pvbind::scheduling::{UnfitReason, UnfitReasons};
+    /// let mut reasons = UnfitReasons::default();
+    /// reasons.insert(UnfitReason::NodeAffinity);
+    /// // No other volume would help: a claim has one already, which this node does not reach.
+    /// assert!(reasons.contains(UnfitReason::NodeAffinity));
+    /// assert!(!reasons.contains(UnfitReason::NoVolume));
+    /// ```
     pub fn contains(self, reason: UnfitReason) -> bool {
         self.0 & reason.bit() != 0
     }
 
-    /// The reasons, in upstream's order.
+    /// The reasons, in upstream's order, not in that in which they were inserted.
+    ///
+    /// ```
+    /// use pvbind::scheduling::{UnfitReason, UnfitReasons};
+    /// let mut reasons = UnfitReasons::default();
+    /// for reason in [UnfitReason::NotEnoughSpace, UnfitReason::NodeAffinity] {
+    ///     reasons.insert(reason);
+    /// }
+    /// let in_order: Vec<_> = reasons.iter().collect();
+    /// assert_eq!(in_order, [UnfitReason::NodeAffinity, UnfitReason::NotEnoughSpace]);
+    /// ```
     pub fn iter(self) -> impl Iterator<Item = UnfitReason> {
         let all = UnfitReason::ALL.into_iter();
         all.filter(move |&reason| self.contains(reason))

@@ -15,7 +15,20 @@ const MAX_UTILIZATION: i64 = 100;
 
 /// A point of a [`ScoreShape`].
 ///
-/// For an example see [`ScoreShape::new`].
+/// Its score has ten steps, as in the scheduler's configuration; that of a node
+/// has a hundred.
+///
+/// ```
+/// use pvbind::scheduling::{ScoreShape, ShapePoint};
+/// // Volumes should be used to four fifths, with room to grow.
+/// let shape = ScoreShape::new([
+///     ShapePoint { utilization: 0, score: 0 },
+///     ShapePoint { utilization: 80, score: 10 },
+///     ShapePoint { utilization: 100, score: 5 },
+/// ])?;
+/// assert_eq!([shape.at(40), shape.at(80), shape.at(100)], [50, 100, 50]);
+/// # Ok::<(), pvbind::scheduling::ShapeError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShapePoint {
     /// How much of the volumes is asked for, in percent: 0 to 100.
@@ -156,6 +169,15 @@ impl ScoreShape {
 
     /// The emptier, the better: 10 at 0 percent, 0 at 100 percent. Upstream's
     /// default since Kubernetes 1.33: see [above](ScoreShape#the-default).
+    ///
+    /// ```
+    /// use pvbind::scheduling::ScoreShape;
+    /// // A claim of 5Gi that finds 50Gi on one node, and 10Gi on another:
+    /// let score = |shape: ScoreShape| (shape.at(10), shape.at(50));
+    /// assert_eq!(score(ScoreShape::emptier_first()), (90, 50));
+    /// // The other way around than here without a shape.
+    /// assert_eq!(score(ScoreShape::default()), (10, 50));
+    /// ```
     pub fn emptier_first() -> Self {
         ScoreShape::line(MAX_SHAPE_SCORE, 0)
     }
@@ -191,7 +213,20 @@ impl ScoreShape {
         below.map_or(0, |(_, score)| score)
     }
 
-    /// The points.
+    /// The points, by rising utilisation; at least one.
+    ///
+    /// ```
+    /// use pvbind::scheduling::ScoreShape;
+    /// /// The argument `shape` of the volume binding plug-in.
+    /// fn argument(shape: &ScoreShape) -> serde_json::Value {
+    ///     let points = shape.points().iter();
+    ///     points.map(|p| serde_json::json!({"utilization": p.utilization, "score": p.score})).collect()
+    /// }
+    /// assert_eq!(
+    ///     argument(&ScoreShape::default()).to_string(),
+    ///     r#"[{"score":0,"utilization":0},{"score":10,"utilization":100}]"#,
+    /// );
+    /// ```
     pub fn points(&self) -> &[ShapePoint] {
         &self.points
     }

@@ -197,7 +197,40 @@ pub(super) struct ToProvision<'s, 'a> {
 pub(super) type Chosen<'s, 'a> = &'s [Option<&'a Arc<PersistentVolume>>];
 
 impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
-    /// Prepares the claims of a pod, for a cluster with these feature gates.
+    /// Prepares the claims of a pod, for a cluster with these feature gates. It
+    /// borrows claims and view: whoever applies a change to the view prepares anew.
+    ///
+    /// What is wrong with a claim is no error here, but the answer of every node.
+    ///
+    /// # Cost
+    /// Linear in the number of claims: a look-up of the volume of each bound one and
+    /// of the class of each delayed one, and the compilation of their selectors.
+    ///
+    /// ```
+    /// # use pvbind::api::{Node, Pod, read_objects};
+    /// # use pvbind::matching::Features;
+    /// # use pvbind::scheduling::{PodClaims, PodSearch};
+    /// # use pvbind::view::Snapshot;
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "StorageClass", "metadata": {"name": "local"}, "volumeBindingMode": "WaitForFirstConsumer"}
+    /// #     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data"},
+    /// #      "spec": {"storageClassName": "local", "volumeAttributesClassName": "gold"}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # let pod: Pod = serde_json::from_str(r#"{"metadata": {"namespace": "shop"},
+    /// #     "spec": {"volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}}"#)?;
+    /// # let claims = PodClaims::of(&pod, &snapshot)?;
+    /// // A claim that names an attributes class, in a cluster where that gate is off:
+    /// let features = Features::default().with_volume_attributes_class(false);
+    /// let search = PodSearch::new(&claims, &snapshot, features);
+    /// let error = search.on_node(&Node::default()).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "unsupported volumeAttributesClassName is set on claim shop/data \
+    ///      when the feature-gate VolumeAttributesClass is disabled",
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(claims: &'a PodClaims, view: &'a V, features: Features) -> Self {
         let mut search = PodSearch {
             view,
@@ -233,6 +266,36 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
     ///
     /// # Errors
     /// The node has no answer.
+    ///
+    /// # Cost
+    /// That of [`find_pod_volumes`] without preparing the pod. For nearly all nodes
+    /// [`on_nodes`](Self::on_nodes) is cheaper.
+    ///
+    /// ```
+    /// # use pvbind::api::{Node, Pod, read_objects};
+    /// # use pvbind::matching::Features;
+    /// # use pvbind::scheduling::{PodClaims, PodSearch};
+    /// # use pvbind::view::Snapshot;
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "StorageClass", "metadata": {"name": "local"}, "volumeBindingMode": "WaitForFirstConsumer"}
+    /// #     {"kind": "PersistentVolumeClaim", "metadata": {"name": "data"}, "spec": {"storageClassName": "local"}}
+    /// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-b"}, "status": {"phase": "Available"},
+    /// #      "spec": {"storageClassName": "local", "nodeAffinity": {"required": {"nodeSelectorTerms": [
+    /// #          {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["node-b"]}]}]}}}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # let pod: Pod = serde_json::from_str(
+    /// #     r#"{"spec": {"volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}}"#)?;
+    /// # let claims = PodClaims::of(&pod, &snapshot)?;
+    /// # let node = |name: &str| serde_json::from_value::<Node>(serde_json::json!({
+    /// #     "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}}}));
+    /// // A claim of class `local`, whose only volume is on node-b:
+    /// let search = PodSearch::new(&claims, &snapshot, Features::default());
+    /// assert!(!search.on_node(&node("node-a")?)?.fits());
+    /// let volumes = search.on_node(&node("node-b")?)?;
+    /// assert_eq!(volumes.static_bindings[0].volume.name(), "pv-b");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn on_node(&self, node: &Node) -> Result<PodVolumes, FindVolumesError> {
         self.answer(node, &Batch::alone(self, node))
     }
