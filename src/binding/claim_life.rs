@@ -64,8 +64,8 @@ pub enum ClaimLifeEvent {
 /// A step in a claim's life that must not happen.
 ///
 /// ```
-/// use pvbind::binding::{ClaimLifeEvent, ClaimLifeRefusalReason, ClaimState};
-/// let refusal = ClaimState::Pending.after(ClaimLifeEvent::VolumeLost).unwrap_err();
+/// use pvbind::binding::{ClaimLifeEvent, ClaimLifeRefusal, ClaimLifeRefusalReason, ClaimState};
+/// let refusal: ClaimLifeRefusal = ClaimState::Pending.after(ClaimLifeEvent::VolumeLost).unwrap_err();
 /// assert_eq!(refusal.reason, ClaimLifeRefusalReason::BindNotCompleted);
 /// assert_eq!(
 ///     refusal.to_string(),
@@ -254,13 +254,14 @@ impl fmt::Display for ClaimLifeEvent {
 ///
 /// ```
 /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
-/// use pvbind::binding::mark_claim_bound;
+/// use pvbind::binding::{ClaimStatusError, mark_claim_bound};
 /// use pvbind::matching::Features;
 /// let volume: PersistentVolume = serde_json::from_str(
 ///     r#"{"metadata": {"name": "pv-1"}, "spec": {"claimRef": {"name": "data"}}}"#)?;
 /// let claim: PersistentVolumeClaim = serde_json::from_str(
 ///     r#"{"metadata": {"name": "data", "annotations": {"pv.kubernetes.io/bind-completed": "yes"}}}"#)?;
-/// let error = mark_claim_bound(&claim, &volume, Features::default()).unwrap_err();
+/// let error: ClaimStatusError =
+///     mark_claim_bound(&claim, &volume, Features::default()).unwrap_err();
 /// assert_eq!(error.to_string(), r#"PersistentVolume "pv-1" is without a storage capacity"#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```

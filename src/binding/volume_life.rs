@@ -74,8 +74,9 @@ pub enum VolumeLifeEvent {
 /// A step in a volume's life that must not happen.
 ///
 /// ```
-/// use pvbind::binding::{VolumeLifeEvent, VolumeLifeRefusalReason, VolumeState};
-/// let refusal = VolumeState::Available.after(VolumeLifeEvent::ReclaimFailed).unwrap_err();
+/// use pvbind::binding::{VolumeLifeEvent, VolumeLifeRefusal, VolumeLifeRefusalReason, VolumeState};
+/// let refusal: VolumeLifeRefusal =
+///     VolumeState::Available.after(VolumeLifeEvent::ReclaimFailed).unwrap_err();
 /// assert_eq!(refusal.reason, VolumeLifeRefusalReason::NotReleased);
 /// assert_eq!(
 ///     refusal.to_string(),

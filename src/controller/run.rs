@@ -159,9 +159,63 @@ pub fn run_volume_sync<V: ClusterView + ?Sized>(
 /// waits for from the API server and the backend.
 ///
 /// Upstream (Kubernetes 1.36) does this in a goroutine that `scheduleOperation`
-/// starts, unless one of the same name is going on.
+/// starts, unless one of the same name is going on. That no two of a name go on at
+/// once is left to the caller.
 ///
 /// Cost: that of carrying out its plans, and of what server and backend do.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim, StorageClass};
+/// # use pvbind::controller::{Backend, Config, DeleteError, InTreePlugin, ProvisionRequest, run_operation};
+/// # use pvbind::plan::{ApiError, ApiServer, Change, Event, Operation, Provisioner};
+/// # use pvbind::view::Snapshot;
+/// # #[derive(Default)]
+/// # struct Server { volume: Option<PersistentVolume>, events: Vec<String> }
+/// # macro_rules! echo { ($($name:ident($T:ty)),*) => {$(
+/// #     fn $name(&mut self, change: &Change<$T>) -> Result<$T, ApiError> { Ok((*change.to).clone()) }
+/// # )*} }
+/// # impl ApiServer for Server {
+/// #     echo!(update_volume(PersistentVolume), update_volume_status(PersistentVolume));
+/// #     echo!(update_claim(PersistentVolumeClaim), update_claim_status(PersistentVolumeClaim));
+/// #     fn create_volume(&mut self, volume: &PersistentVolume) -> Result<PersistentVolume, ApiError> { Ok(volume.clone()) }
+/// #     fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> { self.volume = None; Ok(()) }
+/// #     fn record_event(&mut self, event: &Event) { self.events.push(event.to_string()); }
+/// #     fn read_claim(&mut self, _: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> { Ok(None) }
+/// #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { Ok(self.volume.clone()) }
+/// # }
+/// # let (mut config, view) = (Config::default(), Snapshot::new());
+/// # config.plugins.push(InTreePlugin {
+/// #     can_provision: true, can_delete: true, can_recycle: true,
+/// #     ..InTreePlugin::new("kubernetes.io/nfs", ["nfs"])
+/// # });
+/// # let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+/// #     "metadata": {"name": "pv-1", "uid": "u-1"}, "status": {"phase": "Released"},
+/// #     "spec": {"persistentVolumeReclaimPolicy": "Delete", "nfs": {"path": "/exports/1"},
+/// #         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-2"}}}))?;
+/// # let mut server = Server { volume: Some(volume.clone()), ..Server::default() };
+/// # #[derive(Default)]
+/// # struct Nfs { deleted: Vec<String> }
+/// # impl Backend for Nfs {
+/// #     fn delete(&mut self, _: &str, volume: &PersistentVolume) -> Result<(), DeleteError> {
+/// #         self.deleted.push(volume.name().to_owned());
+/// #         Ok(())
+/// #     }
+/// #     fn start_provisioner(&mut self, _: &str, _: &StorageClass) -> Result<(), String> { panic!() }
+/// #     fn provision(&mut self, _: &ProvisionRequest) -> Result<PersistentVolume, String> { panic!() }
+/// #     fn recycle(&mut self, _: &str, _: &PersistentVolume) -> Result<(), String> { panic!() }
+/// # }
+/// # let mut nfs = Nfs::default();
+/// // `server` and `nfs`: an API server and a backend; see `ApiServer` and `Backend`.
+/// let delete = Operation::Delete { volume: Arc::new(volume) };
+/// let report = run_operation(&config, &view, &mut server, &mut nfs, delete);
+/// assert_eq!(report.error(), None);
+/// // First the data went, then the object.
+/// assert_eq!(nfs.deleted, ["pv-1"]);
+/// let steps: Vec<_> = report.done.iter().map(|done| done.step.to_string()).collect();
+/// assert_eq!(steps, ["delete persistentvolumes pv-1"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// It is synchronous and waits nowhere. An embedder that wants to wait between
 /// attempts, or that is asynchronous, writes the same loop with `.await`:

@@ -166,9 +166,26 @@ impl<V: FollowUp> Execution<V> {
     /// What was done. If steps are left, the end is [`End::CutOff`].
     ///
     /// ```
-    /// use pvbind::plan::{End, Execution, Plan, Verdict};
-    /// let report = Execution::new(Plan::empty(Verdict::Settled)).finish();
-    /// assert_eq!(report.end, End::Finished(Verdict::Settled));
+    /// # use pvbind::api::read_objects;
+    /// # use pvbind::controller::{Config, sync_claim};
+    /// use std::sync::Arc;
+    /// use pvbind::plan::{End, Execution, Step, Write, Written};
+    /// # use pvbind::view::{ClusterView, Snapshot};
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "status": {"phase": "Available"},
+    /// #      "spec": {"capacity": {"storage": "5Gi"}}}
+    /// #     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # let claim = snapshot.claim("shop", "data").unwrap();
+    /// // A controller is told to stop when it has made the first of the four writes of a bind.
+    /// let mut execution = Execution::new(sync_claim(&Config::default(), &snapshot, claim));
+    /// let Some(Step::Write { write: Write::Volume(change), .. }) = execution.step() else { panic!() };
+    /// let returned = Arc::clone(&change.to);
+    /// execution.answer(Ok(Written::Volume(returned)));
+    /// let report = execution.finish();
+    /// assert_eq!((report.done.len(), report.end), (1, End::CutOff));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn finish(self) -> Report<V> {
         let end = match self.stopped {

@@ -9,7 +9,7 @@ use crate::api::ClaimKey;
 /// use std::sync::Arc;
 /// use pvbind::api::PersistentVolume;
 /// use pvbind::controller::{Config, sync_volume};
-/// use pvbind::plan::{Execution, Step, Write, Written};
+/// use pvbind::plan::{Done, Execution, Step, Write, Written};
 /// use pvbind::view::{ClusterView, Snapshot};
 /// let volume: PersistentVolume = serde_json::from_str(r#"{"metadata": {"name": "pv-1"}}"#)?;
 /// let mut snapshot = Snapshot::new();
@@ -19,9 +19,9 @@ use crate::api::ClaimKey;
 /// execution.answer(Ok(Written::Volume(returned)));
 ///
 /// // What came back goes into the view at once.
-/// for done in execution.finish().done {
-///     assert_eq!(done.error(), None);
-///     if let Ok(Written::Volume(volume)) = done.result {
+/// for Done { step, result } in execution.finish().done {
+///     assert_eq!(step.to_string(), "update persistentvolumes/status pv-1");
+///     if let Ok(Written::Volume(volume)) = result {
 ///         snapshot.apply(volume);
 ///     }
 /// }
@@ -68,12 +68,12 @@ impl Done {
 ///
 /// ```
 /// use pvbind::api::ClaimKey;
-/// use pvbind::plan::{Execution, Plan, Step, Verdict, Written};
+/// use pvbind::plan::{Execution, Plan, Report, Step, Verdict, Written};
 /// let mut plan = Plan::empty(Verdict::Settled);
 /// plan.steps.push(Step::EnqueueClaim(ClaimKey::new("shop", "data")));
 /// let mut execution = Execution::new(plan);
 /// execution.answer(Ok(Written::Nothing));
-/// let report = execution.finish();
+/// let report: Report = execution.finish();
 /// assert_eq!(report.error(), None);
 /// assert_eq!(report.writes(), 0);
 /// // What the caller has still to do:

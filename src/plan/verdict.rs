@@ -15,7 +15,7 @@ use crate::matching::FindError;
 /// ```
 /// use pvbind::api::{PersistentVolumeClaim, read_objects};
 /// use pvbind::controller::{Config, sync_claim};
-/// use pvbind::plan::Verdict;
+/// use pvbind::plan::{Plan, Verdict};
 /// use pvbind::view::{ClusterView, Snapshot};
 /// let snapshot: Snapshot = read_objects(r#"
 ///     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "status": {"phase": "Available"}}
@@ -23,7 +23,8 @@ use crate::matching::FindError;
 ///      "spec": {"volumeName": "pv-1"}}"#)?
 /// .into_iter()
 /// .collect();
-/// let plan = sync_claim(&Config::default(), &snapshot, snapshot.claim("", "data").unwrap());
+/// let claim = snapshot.claim("", "data").unwrap();
+/// let plan: Plan = sync_claim(&Config::default(), &snapshot, claim);
 /// // The volume says no capacity, which a bound claim's status must take over:
 /// // all that can be written before is in the plan, and the verdict says the rest.
 /// assert_eq!(plan.steps.len(), 3);

@@ -78,13 +78,13 @@ impl Sharing {
 ///
 /// ```
 /// use pvbind::api::{PersistentVolumeClaim, Pod};
-/// use pvbind::scheduling::{Sharing, check_access};
+/// use pvbind::scheduling::{AccessConflict, Sharing, check_access};
 /// let claim: PersistentVolumeClaim = serde_json::from_str(
 ///     r#"{"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOncePod"]}}"#)?;
 /// let db: Pod = serde_json::from_str(
 ///     r#"{"metadata": {"name": "db"}, "spec": {"nodeName": "a",
 ///         "volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}}"#)?;
-/// let conflict = check_access(&claim, "a", [&db]).unwrap_err();
+/// let conflict: AccessConflict = check_access(&claim, "a", [&db]).unwrap_err();
 /// assert_eq!(conflict.sharing, Sharing::OnePod);
 /// assert!(conflict.is_enforced());
 /// assert_eq!((conflict.pods[0].name.as_str(), conflict.pods[0].node.as_str()), ("db", "a"));

@@ -15,7 +15,7 @@ use crate::matching::FindError;
 /// ```
 /// use pvbind::api::{Node, Pod, read_objects};
 /// use pvbind::matching::Features;
-/// use pvbind::scheduling::{PodClaims, find_pod_volumes};
+/// use pvbind::scheduling::{PodClaims, PodVolumes, find_pod_volumes};
 /// use pvbind::view::Snapshot;
 /// let snapshot: Snapshot = read_objects(r#"
 ///     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "csi.example.com",
@@ -32,7 +32,8 @@ use crate::matching::FindError;
 ///     {"persistentVolumeClaim": {"claimName": "large"}},
 ///     {"persistentVolumeClaim": {"claimName": "small"}}]}}"#)?;
 /// let claims = PodClaims::of(&pod, &snapshot)?;
-/// let volumes = find_pod_volumes(&claims, &Node::default(), &snapshot, Features::default())?;
+/// let volumes: PodVolumes =
+///     find_pod_volumes(&claims, &Node::default(), &snapshot, Features::default())?;
 /// assert!(volumes.fits());
 /// // One claim gets the volume that is there, the other one made to order.
 /// let found = &volumes.static_bindings[0];
@@ -104,7 +105,7 @@ pub struct StaticBinding {
 /// ```
 /// use pvbind::api::{Node, Pod, read_objects};
 /// use pvbind::matching::Features;
-/// use pvbind::scheduling::{PodClaims, find_pod_volumes};
+/// use pvbind::scheduling::{DynamicProvision, PodClaims, find_pod_volumes};
 /// use pvbind::view::Snapshot;
 /// let snapshot: Snapshot = read_objects(r#"
 ///     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "csi.example.com",
@@ -121,9 +122,11 @@ pub struct StaticBinding {
 /// let node: Node = serde_json::from_str(r#"{"metadata": {"labels": {"zone": "a"}}}"#)?;
 /// let claims = PodClaims::of(&pod, &snapshot)?;
 /// let volumes = find_pod_volumes(&claims, &node, &snapshot, Features::default())?;
+/// let [DynamicProvision { claim, capacity }] = volumes.dynamic_provisions.as_slice()
+/// else { panic!() };
+/// assert_eq!(claim.name(), "data");
 /// // The driver asks that its pools be looked at, and this one has room.
-/// let pool = volumes.dynamic_provisions[0].capacity.as_ref().unwrap();
-/// assert_eq!(pool.metadata.name(), "zone-a");
+/// assert_eq!(capacity.as_ref().unwrap().metadata.name(), "zone-a");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -209,12 +212,13 @@ impl PodVolumes {
 /// use std::sync::Arc;
 /// use pvbind::api::{Node, PersistentVolumeClaim};
 /// use pvbind::matching::Features;
-/// use pvbind::scheduling::{PodClaims, find_pod_volumes};
+/// use pvbind::scheduling::{FindVolumesError, PodClaims, find_pod_volumes};
 /// use pvbind::view::Snapshot;
 /// let claim: PersistentVolumeClaim =
 ///     serde_json::from_str(r#"{"spec": {"storageClassName": "gone"}}"#)?;
 /// let claims = PodClaims { delayed: vec![Arc::new(claim)], ..PodClaims::default() };
 /// let error = find_pod_volumes(&claims, &Node::default(), &Snapshot::new(), Features::default()).unwrap_err();
+/// assert_eq!(error, FindVolumesError::ClassMissing { class: "gone".to_owned() });
 /// assert_eq!(error.to_string(), r#"failed to find storage class "gone""#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```

@@ -15,10 +15,41 @@ use crate::view::{ClusterView, Held, SchedulingView};
 /// other assumptions. It copies nothing.
 ///
 /// ```
-/// use pvbind::scheduling::Assumptions;
-/// use pvbind::view::{ClusterView, Snapshot};
-/// let (snapshot, assumptions) = (Snapshot::new(), Assumptions::new());
-/// assert!(assumptions.over(&snapshot).volume("pv-1").is_none());
+/// # use pvbind::api::{ClaimKey, Node, Pod, read_objects};
+/// # use pvbind::matching::Features;
+/// # use pvbind::scheduling::{Assumption, Assumptions, PodClaims, find_pod_volumes};
+/// # use pvbind::view::{ClusterView, SchedulingView, Snapshot};
+/// # let snapshot: Snapshot = read_objects(r#"
+/// #     {"kind": "StorageClass", "metadata": {"name": "local"}, "volumeBindingMode": "WaitForFirstConsumer"}
+/// #     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "csi.example.com",
+/// #      "volumeBindingMode": "WaitForFirstConsumer"}
+/// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "status": {"phase": "Available"},
+/// #      "spec": {"storageClassName": "local", "capacity": {"storage": "8Gi"}}}
+/// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-2"}, "status": {"phase": "Available"},
+/// #      "spec": {"storageClassName": "local", "capacity": {"storage": "20Gi"}}}
+/// #     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"},
+/// #      "spec": {"storageClassName": "local", "resources": {"requests": {"storage": "5Gi"}}}}
+/// #     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "logs", "uid": "u-2"},
+/// #      "spec": {"storageClassName": "fast", "resources": {"requests": {"storage": "1Gi"}}}}
+/// #     {"kind": "Pod", "metadata": {"namespace": "shop", "name": "web", "uid": "u-3"}, "spec": {"volumes": [
+/// #         {"persistentVolumeClaim": {"claimName": "data"}}, {"persistentVolumeClaim": {"claimName": "logs"}}]}}"#)?
+/// # .into_iter()
+/// # .collect();
+/// # let pod = snapshot.pod("shop", "web").unwrap();
+/// # let node: Node = serde_json::from_str(r#"{"metadata": {"name": "node-a"}}"#)?;
+/// # let claims = PodClaims::of(&pod, &snapshot)?;
+/// # let volumes = find_pod_volumes(&claims, &node, &snapshot, Features::default())?;
+/// use pvbind::scheduling::AssumedView;
+/// let mut assumptions = Assumptions::new();
+/// let (_assumption, _plan) = assumptions.assume(&pod, &claims, "node-a", &volumes);
+/// let view: AssumedView<'_, Snapshot> = assumptions.over(&snapshot);
+/// // The volume that was chosen is bound; the other one is as the snapshot has it.
+/// assert_eq!(view.volume("pv-1").unwrap().claim_ref().unwrap().key(), "shop/data");
+/// assert_eq!(view.volume("pv-2").unwrap().claim_ref(), None);
+/// // What if more pods came? Assume further, and leave the real assumptions alone.
+/// let what_if = Assumptions::new();
+/// assert!(what_if.over(&view).volume("pv-1").unwrap().claim_ref().is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct AssumedView<'a, V: ?Sized> {

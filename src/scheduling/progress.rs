@@ -16,7 +16,7 @@ use crate::view::{SchedulingView, is_older_version};
 /// use std::sync::Arc;
 /// use pvbind::api::{PersistentVolumeClaim, Pod};
 /// use pvbind::plan::{Execution, Step, Write, Written};
-/// use pvbind::scheduling::{Assumptions, DynamicProvision, PodClaims, PodVolumes};
+/// use pvbind::scheduling::{Assumptions, DynamicProvision, PendingBind, PodClaims, PodVolumes};
 /// let claim: Arc<PersistentVolumeClaim> = serde_json::from_str(
 ///     r#"{"metadata": {"name": "data", "resourceVersion": "7"}}"#).map(Arc::new)?;
 /// let claims = PodClaims { delayed: vec![Arc::clone(&claim)], ..PodClaims::default() };
@@ -30,7 +30,7 @@ use crate::view::{SchedulingView, is_older_version};
 /// returned.metadata.resource_version = Some("8".to_owned());
 /// execution.answer(Ok(Written::Claim(Arc::new(returned))));
 /// // It has heard which version was written, and waits for that one or a later.
-/// let pending = execution.finish().end.finished()?;
+/// let pending: PendingBind = execution.finish().end.finished()?;
 /// assert_eq!(pending.provisions[0].metadata.resource_version(), "8");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -158,17 +158,15 @@ impl RescheduleReason {
     ///
     /// ```
     /// use pvbind::scheduling::RescheduleReason;
-    /// /// Whether the pod waits before it is scheduled again.
-    /// fn backs_off(reason: &RescheduleReason) -> bool {
+    /// /// How long the pod waits before it is scheduled again, in seconds.
+    /// fn wait(reason: &RescheduleReason) -> u32 {
     ///     match reason.code() {
-    ///         "provisioning-failed" => true, // the backend may be full for a while
-    ///         "pod-gone" => false,           // nothing is left to schedule
-    ///         _ => false,
+    ///         "provisioning-failed" => 60, // the backend may be full for a while
+    ///         _ => 0,
     ///     }
     /// }
-    /// let volume = "pv-1".to_owned();
-    /// let reason = RescheduleReason::ClaimRefReset { volume };
-    /// assert_eq!((reason.code(), backs_off(&reason)), ("claim-ref-reset", false));
+    /// let reason = RescheduleReason::ClaimRefReset { volume: "pv-1".to_owned() };
+    /// assert_eq!((reason.code(), wait(&reason)), ("claim-ref-reset", 0));
     /// ```
     pub fn code(&self) -> &'static str {
         match self {

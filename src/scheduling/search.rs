@@ -268,8 +268,8 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
     /// The node has no answer.
     ///
     /// # Cost
-    /// That of [`find_pod_volumes`] without preparing the pod. For nearly all nodes
-    /// [`on_nodes`](Self::on_nodes) is cheaper.
+    /// That of [`find_pod_volumes`] without preparing the pod. Many nodes cost less
+    /// at once: [`on_nodes`](Self::on_nodes).
     ///
     /// ```
     /// # use pvbind::api::{Node, Pod, read_objects};

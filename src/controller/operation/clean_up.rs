@@ -106,6 +106,7 @@ impl CleanUpVolume {
     /// # let Next::AfterWrite(next) = execution.finish().end.finished()? else { panic!() };
     /// # let Next::CleanUp(next) = next.proceed().verdict else { panic!() };
     /// # let can_delete = config.plugin("kubernetes.io/host-path").unwrap().can_delete;
+    /// // `next`: a volume was made, and the API server did not take its object.
     /// assert_eq!((next.plugin(), can_delete), ("kubernetes.io/host-path", false));
     /// // One that cannot says so, and is asked again like one that failed.
     /// let plan = next.cannot_start("no deleter");
@@ -194,6 +195,7 @@ impl CleanUpVolume {
     /// # }
     /// # let Next::AfterWrite(next) = execution.finish().end.finished()? else { panic!() };
     /// # let Next::CleanUp(next) = next.proceed().verdict else { panic!() };
+    /// // `next`: a volume was made, and the API server did not take its object.
     /// let (mut asked, mut verdict) = (0, Next::CleanUp(next));
     /// while let Next::CleanUp(next) = verdict {
     ///     if next.is_confirmed() {
@@ -244,6 +246,7 @@ impl CleanUpVolume {
     /// # }
     /// # let Next::AfterWrite(next) = execution.finish().end.finished()? else { panic!() };
     /// # let Next::CleanUp(next) = next.proceed().verdict else { panic!() };
+    /// // `next`: a volume was made, and the API server did not take its object.
     /// let mut plan = next.deleted();
     /// while let Next::CleanUp(next) = plan.verdict {
     ///     plan = next.deleted();
@@ -298,6 +301,7 @@ impl CleanUpVolume {
     /// # }
     /// # let Next::AfterWrite(next) = execution.finish().end.finished()? else { panic!() };
     /// # let Next::CleanUp(next) = next.proceed().verdict else { panic!() };
+    /// // `next`: a volume was made, and the API server did not take its object.
     /// let mut answers = ["busy", "busy", "busy", "busy", "no such server"].into_iter();
     /// let mut plan = next.failed(answers.next().unwrap());
     /// while let Next::CleanUp(next) = plan.verdict {
@@ -360,6 +364,7 @@ impl CleanUpVolume {
     /// # }
     /// # let Next::AfterWrite(next) = execution.finish().end.finished()? else { panic!() };
     /// # let Next::CleanUp(next) = next.proceed().verdict else { panic!() };
+    /// // `next`: a volume was made, and the API server did not take its object.
     /// let mut plan = next.cannot_start("no credentials");
     /// while let Next::CleanUp(next) = plan.verdict {
     ///     plan = next.cannot_start("no credentials");

@@ -220,24 +220,35 @@ impl DeleteVolume {
     /// # use std::sync::Arc;
     /// # use pvbind::api::PersistentVolume;
     /// # use pvbind::controller::{Config, InTreePlugin, Next, begin};
-    /// # use pvbind::plan::{Operation, Step, Write};
+    /// # use pvbind::plan::Operation;
     /// # use pvbind::view::Snapshot;
     /// # let mut config = Config::default();
-    /// # config.plugins.push(InTreePlugin {
-    /// #     can_provision: true, can_delete: true, can_recycle: true,
-    /// #     ..InTreePlugin::new("kubernetes.io/nfs", ["nfs"])
-    /// # });
+    /// # for name in ["kubernetes.io/nfs", "example.com/nfs-folders"] {
+    /// #     config.plugins.push(InTreePlugin {
+    /// #         can_delete: true, can_recycle: true, ..InTreePlugin::new(name, ["nfs"])
+    /// #     });
+    /// # }
+    /// # let volume = |policy: &str, version: &str| serde_json::from_value::<PersistentVolume>(serde_json::json!({
+    /// #     "metadata": {"name": "pv-1", "uid": "u-1", "resourceVersion": version,
+    /// #         "annotations": {"pv.kubernetes.io/provisioned-by": "example.com/nfs-folders"}},
+    /// #     "status": {"phase": "Released"},
+    /// #     "spec": {"persistentVolumeReclaimPolicy": policy, "nfs": {"server": "10.0.0.7", "path": "/exports/1"},
+    /// #         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-2"}}}));
+    /// # use pvbind::plan::{Step, Write};
+    /// # let mut released = volume("Delete", "7")?;
+    /// # released.metadata.add_finalizer("kubernetes.io/pv-controller");
     /// # let view = Snapshot::new();
-    /// # let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
-    /// #     "metadata": {"name": "pv-1", "uid": "u-1"}, "status": {"phase": "Released"},
-    /// #     "spec": {"persistentVolumeReclaimPolicy": "Delete", "nfs": {"path": "/"},
-    /// #         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-2"}}}))?;
-    /// # let operation = Operation::Delete { volume: Arc::new(volume.clone()) };
+    /// # let operation = Operation::Delete { volume: Arc::new(released.clone()) };
     /// # let Next::ReadVolume(next) = begin(&config, operation).verdict else { panic!() };
-    /// # let Next::Delete(next) = next.answer(&config, &view, Some(volume)).verdict else { panic!() };
-    /// let plan = next.deleted();
-    /// assert!(matches!(plan.verdict, Next::ReadVolume(_)));
-    /// # Ok::<(), serde_json::Error>(())
+    /// # let Next::Delete(next) = next.answer(&config, &view, Some(released.clone())).verdict else { panic!() };
+    /// // `next`: a released NFS volume with that finalizer is to be deleted.
+    /// let Next::ReadVolume(next) = next.deleted().verdict else { panic!() };
+    /// let plan = next.answer(&config, &view, Some(released));
+    /// let [Step::Write { write: Write::Volume(change), .. }] = plan.steps.as_slice() else { panic!() };
+    /// assert!(!change.to.metadata.has_finalizer("kubernetes.io/pv-controller"));
+    /// // Only when that is written the object is deleted.
+    /// assert!(matches!(plan.verdict, Next::AfterWrite(_)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn deleted(self) -> Plan<Next> {
         read_again(&self.volume, Stage::AfterBackend)
@@ -265,6 +276,7 @@ impl DeleteVolume {
     /// # let operation = Operation::Delete { volume: Arc::new(volume.clone()) };
     /// # let Next::ReadVolume(next) = begin(&config, operation).verdict else { panic!() };
     /// # let Next::Delete(next) = next.answer(&config, &view, Some(volume)).verdict else { panic!() };
+    /// // `next`: a released NFS volume is to be deleted.
     /// let plan = next.in_use("mounted by 10.0.0.7");
     /// let [Step::Event(event)] = plan.steps.as_slice() else { panic!() };
     /// assert_eq!(event.to_string(), "Normal VolumeDelete on PersistentVolume pv-1: mounted by 10.0.0.7");
@@ -299,6 +311,7 @@ impl DeleteVolume {
     /// # let operation = Operation::Delete { volume: Arc::new(volume.clone()) };
     /// # let Next::ReadVolume(next) = begin(&config, operation).verdict else { panic!() };
     /// # let Next::Delete(next) = next.answer(&config, &view, Some(volume)).verdict else { panic!() };
+    /// // `next`: a released NFS volume is to be deleted.
     /// let plan = next.failed("permission denied");
     /// let [Step::Write { write: Write::VolumeStatus(change), .. }, Step::Event(event)] =
     ///     plan.steps.as_slice() else { panic!() };
@@ -332,6 +345,7 @@ impl DeleteVolume {
     /// # let operation = Operation::Delete { volume: Arc::new(volume.clone()) };
     /// # let Next::ReadVolume(next) = begin(&config, operation).verdict else { panic!() };
     /// # let Next::Delete(next) = next.answer(&config, &view, Some(volume)).verdict else { panic!() };
+    /// // `next`: a released NFS volume is to be deleted.
     /// let plan = next.cannot_start("no credentials");
     /// let [_, Step::Event(event)] = plan.steps.as_slice() else { panic!() };
     /// assert_eq!(event.message, r#"failed to create deleter for volume "pv-1": no credentials"#);

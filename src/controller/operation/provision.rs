@@ -222,6 +222,7 @@ impl StartProvisioner {
     /// #     provisioner: Provisioner::Internal("kubernetes.io/host-path".to_owned()),
     /// # });
     /// # let Next::ReadVolume(next) = plan.verdict else { panic!() };
+    /// // A plugin that needs to know a server:
     /// let Next::StartProvisioner(next) = next.answer(&config, &view, None).verdict else { panic!() };
     /// let parameters = next.class().parameters.clone().unwrap_or_default();
     /// let plan = match parameters.get("server") {
@@ -264,6 +265,7 @@ impl StartProvisioner {
     /// # });
     /// # let Next::ReadVolume(next) = plan.verdict else { panic!() };
     /// # let Next::StartProvisioner(next) = next.answer(&config, &view, None).verdict else { panic!() };
+    /// // `next`: for a claim for which the scheduler chose node-a.
     /// let Next::Provision(next) = next.started(&view).verdict else { panic!() };
     /// assert_eq!(next.request().node.unwrap().name(), "node-a");
     /// # Ok::<(), serde_json::Error>(())
@@ -314,6 +316,7 @@ impl StartProvisioner {
     /// # });
     /// # let Next::ReadVolume(next) = plan.verdict else { panic!() };
     /// # let Next::StartProvisioner(next) = next.answer(&config, &view, None).verdict else { panic!() };
+    /// // `next`: for a claim of an in-tree plugin.
     /// let plan = next.cannot_start("no credentials");
     /// let [Step::Event(event)] = plan.steps.as_slice() else { panic!() };
     /// assert_eq!(event.message, "Failed to create provisioner: no credentials");
@@ -442,6 +445,7 @@ impl ProvisionVolume {
     /// # let Next::ReadVolume(next) = plan.verdict else { panic!() };
     /// # let Next::StartProvisioner(next) = next.answer(&config, &view, None).verdict else { panic!() };
     /// # let Next::Provision(next) = next.started(&view).verdict else { panic!() };
+    /// // `next`: for a claim with the uid `u-1`.
     /// let made: PersistentVolume = serde_json::from_value(serde_json::json!({
     ///     "metadata": {"name": "folder-17", "labels": {"zone": "a"}}, "spec": {
     ///         "persistentVolumeReclaimPolicy": "Delete", "hostPath": {"path": "/var/volumes/17"}}}))?;
@@ -497,6 +501,7 @@ impl ProvisionVolume {
     /// # let Next::ReadVolume(next) = plan.verdict else { panic!() };
     /// # let Next::StartProvisioner(next) = next.answer(&config, &view, None).verdict else { panic!() };
     /// # let Next::Provision(next) = next.started(&view).verdict else { panic!() };
+    /// // `next`: for a claim for which the scheduler chose a node.
     /// let plan = next.failed("no space");
     /// let [Step::Write { write: Write::Claim(change), .. }, Step::Event(event)] =
     ///     plan.steps.as_slice() else { panic!() };

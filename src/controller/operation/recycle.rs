@@ -193,6 +193,7 @@ impl RecycleVolume {
     /// # let operation = Operation::Recycle { volume: Arc::new(volume.clone()) };
     /// # let Next::ReadVolume(next) = begin(&config, operation).verdict else { panic!() };
     /// # let Next::Recycle(next) = next.answer(&config, &view, Some(volume)).verdict else { panic!() };
+    /// // `next`: a released NFS volume is to be emptied.
     /// let plan = next.recycled();
     /// let Some(Step::Write { write: Write::VolumeStatus(change), .. }) = plan.steps.last() else { panic!() };
     /// assert_eq!(change.to.status.phase.as_ref().unwrap().as_str(), "Available");
@@ -230,6 +231,7 @@ impl RecycleVolume {
     /// # let operation = Operation::Recycle { volume: Arc::new(volume.clone()) };
     /// # let Next::ReadVolume(next) = begin(&config, operation).verdict else { panic!() };
     /// # let Next::Recycle(next) = next.answer(&config, &view, Some(volume)).verdict else { panic!() };
+    /// // `next`: a released NFS volume is to be emptied.
     /// let plan = next.failed("server is down");
     /// let [Step::Write { .. }, Step::Event(event)] = plan.steps.as_slice() else { panic!() };
     /// assert_eq!(event.message, "Recycle failed: server is down");
