@@ -52,6 +52,9 @@ pub use backend::{Backend, DeleteError, ProvisionRequest};
 mod run;
 pub use run::{OperationEnd, OperationReport, run_operation, run_volume_sync};
 
+mod memory_server;
+pub use memory_server::MemoryServer;
+
 mod bind;
 mod default_class;
 mod draft;
