@@ -149,7 +149,8 @@ impl MemoryServer {
     /// server.delete_volume(&volume)?;
     /// // A finalizer holds it.
     /// let volume = server.read_volume("pv-1")?.unwrap();
-    /// assert_eq!(volume.deletion_timestamp().unwrap().as_str(), "2026-11-30T00:00:00Z");
+    /// let deleted = volume.metadata.deletion_timestamp.unwrap();
+    /// assert_eq!(deleted.as_str(), "2026-11-30T00:00:00Z");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn set_time(&mut self, now: Timestamp) {
