@@ -48,39 +48,24 @@ pub trait Backend {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim, StorageClass};
-    /// # use pvbind::controller::{Backend, Config, DeleteError, InTreePlugin, ProvisionRequest, run_operation};
-    /// # use pvbind::plan::{ApiError, ApiServer, Change, Event, Operation, Provisioner};
+    /// # use pvbind::api::{PersistentVolume, PersistentVolumeClaim, StorageClass};
+    /// # use pvbind::controller::{Backend, Config, DeleteError, InTreePlugin, MemoryServer, ProvisionRequest, run_operation};
+    /// # use pvbind::plan::{Operation, Provisioner};
     /// # use pvbind::view::Snapshot;
-    /// # #[derive(Default)]
-    /// # struct Server { volume: Option<PersistentVolume>, events: Vec<String> }
-    /// # macro_rules! echo { ($($name:ident($T:ty)),*) => {$(
-    /// #     fn $name(&mut self, change: &Change<$T>) -> Result<$T, ApiError> { Ok((*change.to).clone()) }
-    /// # )*} }
-    /// # impl ApiServer for Server {
-    /// #     echo!(update_volume(PersistentVolume), update_volume_status(PersistentVolume));
-    /// #     echo!(update_claim(PersistentVolumeClaim), update_claim_status(PersistentVolumeClaim));
-    /// #     fn create_volume(&mut self, volume: &PersistentVolume) -> Result<PersistentVolume, ApiError> { Ok(volume.clone()) }
-    /// #     fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> { self.volume = None; Ok(()) }
-    /// #     fn record_event(&mut self, event: &Event) { self.events.push(event.to_string()); }
-    /// #     fn read_claim(&mut self, _: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> { Ok(None) }
-    /// #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { Ok(self.volume.clone()) }
-    /// # }
-    /// # let (mut config, view) = (Config::default(), Snapshot::new());
+    /// # let (mut config, view, mut server) = (Config::default(), Snapshot::new(), MemoryServer::default());
     /// # config.plugins.push(InTreePlugin {
     /// #     can_provision: true, can_delete: true, can_recycle: true,
     /// #     ..InTreePlugin::new("kubernetes.io/nfs", ["nfs"])
     /// # });
     /// # let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
-    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"}, "spec": {
+    /// #     "metadata": {"namespace": "shop", "name": "data"}, "spec": {
     /// #         "storageClassName": "fast", "resources": {"requests": {"storage": "5Gi"}}}}))?;
     /// # let class: StorageClass = serde_json::from_value(serde_json::json!({
     /// #     "metadata": {"name": "fast"}, "parameters": {"folder": "/var/volumes"}}))?;
     /// # let provision = Operation::Provision {
-    /// #     claim: Arc::new(claim), class: Arc::new(class),
+    /// #     claim: Arc::new(server.create_claim(&claim)?), class: Arc::new(class),
     /// #     provisioner: Provisioner::Internal("kubernetes.io/nfs".to_owned()),
     /// # };
-    /// # let mut server = Server::default();
     /// # struct Nfs;
     /// impl Backend for Nfs {
     ///     fn start_provisioner(&mut self, _plugin: &str, class: &StorageClass) -> Result<(), String> {
@@ -96,10 +81,11 @@ pub trait Backend {
     /// }
     /// let report = run_operation(&config, &view, &mut server, &mut Nfs, provision);
     /// # assert_eq!(report.error(), None);
-    /// assert_eq!(server.events, [
+    /// assert_eq!(
+    ///     server.events()[0].to_string(),
     ///     "Warning ProvisioningFailed on PersistentVolumeClaim shop/data: \
     ///      Failed to create provisioner: class fast names no server",
-    /// ]);
+    /// );
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     fn start_provisioner(&mut self, plugin: &str, class: &StorageClass) -> Result<(), String>;
@@ -114,39 +100,24 @@ pub trait Backend {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim, StorageClass};
-    /// # use pvbind::controller::{Backend, Config, DeleteError, InTreePlugin, ProvisionRequest, run_operation};
-    /// # use pvbind::plan::{ApiError, ApiServer, Change, Event, Operation, Provisioner};
+    /// # use pvbind::api::{PersistentVolume, PersistentVolumeClaim, StorageClass};
+    /// # use pvbind::controller::{Backend, Config, DeleteError, InTreePlugin, MemoryServer, ProvisionRequest, run_operation};
+    /// # use pvbind::plan::{Operation, Provisioner};
     /// # use pvbind::view::Snapshot;
-    /// # #[derive(Default)]
-    /// # struct Server { volume: Option<PersistentVolume>, events: Vec<String> }
-    /// # macro_rules! echo { ($($name:ident($T:ty)),*) => {$(
-    /// #     fn $name(&mut self, change: &Change<$T>) -> Result<$T, ApiError> { Ok((*change.to).clone()) }
-    /// # )*} }
-    /// # impl ApiServer for Server {
-    /// #     echo!(update_volume(PersistentVolume), update_volume_status(PersistentVolume));
-    /// #     echo!(update_claim(PersistentVolumeClaim), update_claim_status(PersistentVolumeClaim));
-    /// #     fn create_volume(&mut self, volume: &PersistentVolume) -> Result<PersistentVolume, ApiError> { Ok(volume.clone()) }
-    /// #     fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> { self.volume = None; Ok(()) }
-    /// #     fn record_event(&mut self, event: &Event) { self.events.push(event.to_string()); }
-    /// #     fn read_claim(&mut self, _: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> { Ok(None) }
-    /// #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { Ok(self.volume.clone()) }
-    /// # }
-    /// # let (mut config, view) = (Config::default(), Snapshot::new());
+    /// # let (mut config, view, mut server) = (Config::default(), Snapshot::new(), MemoryServer::default());
     /// # config.plugins.push(InTreePlugin {
     /// #     can_provision: true, can_delete: true, can_recycle: true,
     /// #     ..InTreePlugin::new("kubernetes.io/nfs", ["nfs"])
     /// # });
     /// # let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
-    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"}, "spec": {
+    /// #     "metadata": {"namespace": "shop", "name": "data"}, "spec": {
     /// #         "storageClassName": "fast", "resources": {"requests": {"storage": "5Gi"}}}}))?;
     /// # let class: StorageClass = serde_json::from_value(serde_json::json!({
     /// #     "metadata": {"name": "fast"}, "parameters": {"folder": "/var/volumes"}}))?;
     /// # let provision = Operation::Provision {
-    /// #     claim: Arc::new(claim), class: Arc::new(class),
+    /// #     claim: Arc::new(server.create_claim(&claim)?), class: Arc::new(class),
     /// #     provisioner: Provisioner::Internal("kubernetes.io/nfs".to_owned()),
     /// # };
-    /// # let mut server = Server::default();
     /// use pvbind::quantity::Quantity;
     /// struct Nfs { free: Quantity }
     /// impl Backend for Nfs {
@@ -165,10 +136,11 @@ pub trait Backend {
     /// # let mut nfs = Nfs { free: "1Gi".parse()? };
     /// let report = run_operation(&config, &view, &mut server, &mut nfs, provision);
     /// # assert_eq!(report.error(), None);
-    /// assert_eq!(server.events, [
+    /// assert_eq!(
+    ///     server.events()[0].to_string(),
     ///     "Warning ProvisioningFailed on PersistentVolumeClaim shop/data: \
     ///      Failed to provision volume with StorageClass \"fast\": 5Gi asked, 1Gi free",
-    /// ]);
+    /// );
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     fn provision(&mut self, request: &ProvisionRequest) -> Result<PersistentVolume, String>;
@@ -181,25 +153,11 @@ pub trait Backend {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim, StorageClass};
-    /// # use pvbind::controller::{Backend, Config, DeleteError, InTreePlugin, ProvisionRequest, run_operation};
-    /// # use pvbind::plan::{ApiError, ApiServer, Change, Event, Operation, Provisioner};
+    /// # use pvbind::api::{PersistentVolume, PersistentVolumeClaim, StorageClass};
+    /// # use pvbind::controller::{Backend, Config, DeleteError, InTreePlugin, MemoryServer, ProvisionRequest, run_operation};
+    /// # use pvbind::plan::{Operation, Provisioner};
     /// # use pvbind::view::Snapshot;
-    /// # #[derive(Default)]
-    /// # struct Server { volume: Option<PersistentVolume>, events: Vec<String> }
-    /// # macro_rules! echo { ($($name:ident($T:ty)),*) => {$(
-    /// #     fn $name(&mut self, change: &Change<$T>) -> Result<$T, ApiError> { Ok((*change.to).clone()) }
-    /// # )*} }
-    /// # impl ApiServer for Server {
-    /// #     echo!(update_volume(PersistentVolume), update_volume_status(PersistentVolume));
-    /// #     echo!(update_claim(PersistentVolumeClaim), update_claim_status(PersistentVolumeClaim));
-    /// #     fn create_volume(&mut self, volume: &PersistentVolume) -> Result<PersistentVolume, ApiError> { Ok(volume.clone()) }
-    /// #     fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> { self.volume = None; Ok(()) }
-    /// #     fn record_event(&mut self, event: &Event) { self.events.push(event.to_string()); }
-    /// #     fn read_claim(&mut self, _: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> { Ok(None) }
-    /// #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { Ok(self.volume.clone()) }
-    /// # }
-    /// # let (mut config, view) = (Config::default(), Snapshot::new());
+    /// # let (mut config, view, mut server) = (Config::default(), Snapshot::new(), MemoryServer::default());
     /// # config.plugins.push(InTreePlugin {
     /// #     can_provision: true, can_delete: true, can_recycle: true,
     /// #     ..InTreePlugin::new("kubernetes.io/nfs", ["nfs"])
@@ -208,7 +166,8 @@ pub trait Backend {
     /// #     "metadata": {"name": "pv-1", "uid": "u-1"}, "status": {"phase": "Released"},
     /// #     "spec": {"persistentVolumeReclaimPolicy": "Delete", "nfs": {"path": "/exports/1"},
     /// #         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-2"}}}))?;
-    /// # let mut server = Server { volume: Some(volume.clone()), ..Server::default() };
+    /// # let volume = Arc::new(volume);
+    /// # server.snapshot_mut().apply(Arc::clone(&volume));
     /// struct Nfs { mounts: Vec<String>, folders: Vec<String> }
     /// impl Backend for Nfs {
     ///     fn delete(&mut self, _plugin: &str, volume: &PersistentVolume) -> Result<(), DeleteError> {
@@ -222,16 +181,17 @@ pub trait Backend {
     /// #     fn provision(&mut self, _: &ProvisionRequest) -> Result<PersistentVolume, String> { panic!() }
     /// #     fn recycle(&mut self, _: &str, _: &PersistentVolume) -> Result<(), String> { panic!() }
     /// }
-    /// # let delete = Operation::Delete { volume: Arc::new(volume) };
+    /// # let delete = Operation::Delete { volume };
     /// # let mut nfs = Nfs { mounts: vec!["pv-1".to_owned()], folders: vec!["pv-1".to_owned()] };
     /// let report = run_operation(&config, &view, &mut server, &mut nfs, delete.clone());
     /// # assert_eq!(report.error(), None);
     /// // While it is mounted the volume stays Released, and each sync tells so.
-    /// let told = ["Normal VolumeDelete on PersistentVolume pv-1: mounted by 10.0.0.7"];
-    /// assert_eq!(server.events, told);
+    /// let told = server.events()[0].to_string();
+    /// assert_eq!(told, "Normal VolumeDelete on PersistentVolume pv-1: mounted by 10.0.0.7");
     /// # nfs.mounts.clear();
     /// # let report = run_operation(&config, &view, &mut server, &mut nfs, delete);
-    /// # assert_eq!((report.error(), server.volume, nfs.folders.len()), (None, None, 0));
+    /// # assert_eq!((report.error(), nfs.folders.len()), (None, 0));
+    /// # assert_eq!(server.snapshot().find::<PersistentVolume>("", "pv-1"), None);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     fn delete(&mut self, plugin: &str, volume: &PersistentVolume) -> Result<(), DeleteError>;
@@ -243,25 +203,11 @@ pub trait Backend {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim, StorageClass};
-    /// # use pvbind::controller::{Backend, Config, DeleteError, InTreePlugin, ProvisionRequest, run_operation};
-    /// # use pvbind::plan::{ApiError, ApiServer, Change, Event, Operation, Provisioner};
+    /// # use pvbind::api::{PersistentVolume, PersistentVolumeClaim, StorageClass};
+    /// # use pvbind::controller::{Backend, Config, DeleteError, InTreePlugin, MemoryServer, ProvisionRequest, run_operation};
+    /// # use pvbind::plan::{Operation, Provisioner};
     /// # use pvbind::view::Snapshot;
-    /// # #[derive(Default)]
-    /// # struct Server { volume: Option<PersistentVolume>, events: Vec<String> }
-    /// # macro_rules! echo { ($($name:ident($T:ty)),*) => {$(
-    /// #     fn $name(&mut self, change: &Change<$T>) -> Result<$T, ApiError> { Ok((*change.to).clone()) }
-    /// # )*} }
-    /// # impl ApiServer for Server {
-    /// #     echo!(update_volume(PersistentVolume), update_volume_status(PersistentVolume));
-    /// #     echo!(update_claim(PersistentVolumeClaim), update_claim_status(PersistentVolumeClaim));
-    /// #     fn create_volume(&mut self, volume: &PersistentVolume) -> Result<PersistentVolume, ApiError> { Ok(volume.clone()) }
-    /// #     fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> { self.volume = None; Ok(()) }
-    /// #     fn record_event(&mut self, event: &Event) { self.events.push(event.to_string()); }
-    /// #     fn read_claim(&mut self, _: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> { Ok(None) }
-    /// #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { Ok(self.volume.clone()) }
-    /// # }
-    /// # let (mut config, view) = (Config::default(), Snapshot::new());
+    /// # let (mut config, view, mut server) = (Config::default(), Snapshot::new(), MemoryServer::default());
     /// # config.plugins.push(InTreePlugin {
     /// #     can_provision: true, can_delete: true, can_recycle: true,
     /// #     ..InTreePlugin::new("kubernetes.io/nfs", ["nfs"])
@@ -270,7 +216,8 @@ pub trait Backend {
     /// #     "metadata": {"name": "pv-1", "uid": "u-1"}, "status": {"phase": "Released"},
     /// #     "spec": {"persistentVolumeReclaimPolicy": "Delete", "nfs": {"path": "/exports/1"},
     /// #         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-2"}}}))?;
-    /// # let mut server = Server { volume: Some(volume.clone()), ..Server::default() };
+    /// # let volume = Arc::new(volume);
+    /// # server.snapshot_mut().apply(Arc::clone(&volume));
     /// # #[derive(Default)]
     /// struct Nfs { emptied: Vec<String> }
     /// impl Backend for Nfs {
@@ -284,11 +231,12 @@ pub trait Backend {
     /// #     fn delete(&mut self, _: &str, _: &PersistentVolume) -> Result<(), DeleteError> { panic!() }
     /// }
     /// # let mut nfs = Nfs::default();
-    /// let recycle = Operation::Recycle { volume: Arc::new(volume) };
+    /// let recycle = Operation::Recycle { volume };
     /// let report = run_operation(&config, &view, &mut server, &mut nfs, recycle);
     /// assert_eq!(nfs.emptied, [r#""/exports/1""#]);
     /// # assert_eq!(report.error(), None);
-    /// assert_eq!(server.events, ["Normal VolumeRecycled on PersistentVolume pv-1: Volume recycled"]);
+    /// let told = server.events()[0].to_string();
+    /// assert_eq!(told, "Normal VolumeRecycled on PersistentVolume pv-1: Volume recycled");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     fn recycle(&mut self, plugin: &str, volume: &PersistentVolume) -> Result<(), String>;

@@ -96,35 +96,18 @@ impl OperationReport {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
-/// use pvbind::controller::{Config, run_volume_sync};
-/// use pvbind::plan::*;
+/// use pvbind::api::PersistentVolume;
+/// use pvbind::controller::{Config, MemoryServer, run_volume_sync};
 /// use pvbind::view::Snapshot;
-/// struct Server { reads: Vec<String> }
-/// impl ApiServer for Server {
-///     fn read_claim(&mut self, key: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> {
-///         self.reads.push(key.to_string());
-///         Ok(None) // 404, `NotFound`
-///     }
-///     // ... and the writes: see `ApiServer`.
-/// #     fn update_volume(&mut self, change: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { Ok((*change.to).clone()) }
-/// #     fn update_volume_status(&mut self, change: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { Ok((*change.to).clone()) }
-/// #     fn update_claim(&mut self, change: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { Ok((*change.to).clone()) }
-/// #     fn update_claim_status(&mut self, change: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { Ok((*change.to).clone()) }
-/// #     fn create_volume(&mut self, volume: &PersistentVolume) -> Result<PersistentVolume, ApiError> { Ok(volume.clone()) }
-/// #     fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> { Ok(()) }
-/// #     fn record_event(&mut self, _: &Event) {}
-/// #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { Ok(None) }
-/// }
 /// let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
 ///     "metadata": {"name": "pv-1"}, "status": {"phase": "Bound"},
 ///     "spec": {"persistentVolumeReclaimPolicy": "Delete",
 ///         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-1"}}}))?;
-/// let mut server = Server { reads: Vec::new() };
-/// let (config, view) = (Config::default(), Snapshot::new());
-/// let report = run_volume_sync(&config, &view, &mut server, &Arc::new(volume))?;
-/// // The view has no such claim; that alone was not believed.
-/// assert_eq!(server.reads, ["shop/data"]);
+/// let volume = Arc::new(volume);
+/// let mut server = MemoryServer::default();
+/// server.snapshot_mut().apply(Arc::clone(&volume));
+/// // The view has no such claim; that alone is not believed, and the server is asked.
+/// let report = run_volume_sync(&Config::default(), &Snapshot::new(), &mut server, &volume)?;
 /// assert_eq!(report.writes(), 1);
 /// let names: Vec<_> = report.operations().map(|operation| operation.name()).collect();
 /// assert_eq!(names, ["delete-pv-1[]"]); // to be run next: see `run_operation`
@@ -166,34 +149,18 @@ pub fn run_volume_sync<V: ClusterView + ?Sized>(
 ///
 /// ```
 /// # use std::sync::Arc;
-/// # use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim, StorageClass};
-/// # use pvbind::controller::{Backend, Config, DeleteError, InTreePlugin, ProvisionRequest, run_operation};
-/// # use pvbind::plan::{ApiError, ApiServer, Change, Event, Operation, Provisioner};
+/// # use pvbind::api::{PersistentVolume, StorageClass};
+/// # use pvbind::controller::{Backend, Config, DeleteError, InTreePlugin, MemoryServer, ProvisionRequest, run_operation};
+/// # use pvbind::plan::Operation;
 /// # use pvbind::view::Snapshot;
-/// # #[derive(Default)]
-/// # struct Server { volume: Option<PersistentVolume>, events: Vec<String> }
-/// # macro_rules! echo { ($($name:ident($T:ty)),*) => {$(
-/// #     fn $name(&mut self, change: &Change<$T>) -> Result<$T, ApiError> { Ok((*change.to).clone()) }
-/// # )*} }
-/// # impl ApiServer for Server {
-/// #     echo!(update_volume(PersistentVolume), update_volume_status(PersistentVolume));
-/// #     echo!(update_claim(PersistentVolumeClaim), update_claim_status(PersistentVolumeClaim));
-/// #     fn create_volume(&mut self, volume: &PersistentVolume) -> Result<PersistentVolume, ApiError> { Ok(volume.clone()) }
-/// #     fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> { self.volume = None; Ok(()) }
-/// #     fn record_event(&mut self, event: &Event) { self.events.push(event.to_string()); }
-/// #     fn read_claim(&mut self, _: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> { Ok(None) }
-/// #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { Ok(self.volume.clone()) }
-/// # }
-/// # let (mut config, view) = (Config::default(), Snapshot::new());
-/// # config.plugins.push(InTreePlugin {
-/// #     can_provision: true, can_delete: true, can_recycle: true,
-/// #     ..InTreePlugin::new("kubernetes.io/nfs", ["nfs"])
-/// # });
+/// # let (mut config, view, mut server) = (Config::default(), Snapshot::new(), MemoryServer::default());
+/// # config.plugins.push(InTreePlugin { can_delete: true, ..InTreePlugin::new("kubernetes.io/nfs", ["nfs"]) });
 /// # let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
 /// #     "metadata": {"name": "pv-1", "uid": "u-1"}, "status": {"phase": "Released"},
 /// #     "spec": {"persistentVolumeReclaimPolicy": "Delete", "nfs": {"path": "/exports/1"},
 /// #         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-2"}}}))?;
-/// # let mut server = Server { volume: Some(volume.clone()), ..Server::default() };
+/// # let volume = Arc::new(volume);
+/// # server.snapshot_mut().apply(Arc::clone(&volume));
 /// # #[derive(Default)]
 /// # struct Nfs { deleted: Vec<String> }
 /// # impl Backend for Nfs {
@@ -206,8 +173,8 @@ pub fn run_volume_sync<V: ClusterView + ?Sized>(
 /// #     fn recycle(&mut self, _: &str, _: &PersistentVolume) -> Result<(), String> { panic!() }
 /// # }
 /// # let mut nfs = Nfs::default();
-/// // `server` and `nfs`: an API server and a backend; see `ApiServer` and `Backend`.
-/// let delete = Operation::Delete { volume: Arc::new(volume) };
+/// // `server` is a `MemoryServer` that has the volume, `nfs` a `Backend`.
+/// let delete = Operation::Delete { volume };
 /// let report = run_operation(&config, &view, &mut server, &mut nfs, delete);
 /// assert_eq!(report.error(), None);
 /// // First the data went, then the object.

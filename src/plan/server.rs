@@ -12,88 +12,91 @@ use crate::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
 /// server refuses what is based on an old version. Each update and creation
 /// returns the object as the API server then has it.
 ///
-/// An API server in memory, for tests and simulations:
+/// For tests and simulations there is one in memory,
+/// [`MemoryServer`](crate::controller::MemoryServer). A client of a real one, over
+/// anything that sends a request and returns the answer's status and body:
 ///
 /// ```
-/// use std::sync::Arc;
-/// use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim, read_objects};
-/// use pvbind::controller::{Config, run_volume_sync};
-/// use pvbind::plan::{ApiError, ApiServer, Change, Event};
-/// use pvbind::view::{ClusterView, Snapshot};
+/// use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
+/// use pvbind::plan::{ApiError, ApiErrorKind, ApiServer, Change, Event};
+/// use serde::de::DeserializeOwned;
+/// use serde_json::{Value, json};
 ///
-/// struct Memory(Snapshot);
+/// struct Client<F>(F);
 ///
-/// impl Memory {
-///     fn keep_volume(&mut self, volume: PersistentVolume) -> Result<PersistentVolume, ApiError> {
-///         self.0.apply(Arc::new(volume.clone()));
-///         Ok(volume)
+/// impl<F: FnMut(&str, &str, Value) -> (u16, Value)> Client<F> {
+///     fn ask<T: DeserializeOwned>(&mut self, verb: &str, path: &str, body: Value) -> Result<T, ApiError> {
+///         let (code, answer) = (self.0)(verb, path, body);
+///         if code >= 300 {
+///             let text = |field: &str| answer[field].as_str().unwrap_or_default();
+///             let kind = ApiErrorKind::of_status(code, text("reason"));
+///             return Err(ApiError::new(kind, text("message")));
+///         }
+///         serde_json::from_value(answer)
+///             .map_err(|error| ApiError::new(ApiErrorKind::Other, error.to_string()))
 ///     }
-///     fn keep_claim(
-///         &mut self,
-///         claim: PersistentVolumeClaim,
-///     ) -> Result<PersistentVolumeClaim, ApiError> {
-///         self.0.apply(Arc::new(claim.clone()));
-///         Ok(claim)
+///     fn read<T: DeserializeOwned>(&mut self, path: &str) -> Result<Option<T>, ApiError> {
+///         match self.ask("GET", path, Value::Null) {
+///             Err(error) if error.kind == ApiErrorKind::NotFound => Ok(None),
+///             answer => answer.map(Some),
+///         }
 ///     }
 /// }
 ///
-/// impl ApiServer for Memory {
-///     fn update_volume(
-///         &mut self,
-///         change: &Change<PersistentVolume>,
-///     ) -> Result<PersistentVolume, ApiError> {
-///         self.keep_volume(PersistentVolume::clone(&change.to))
+/// fn volume_path(name: &str) -> String {
+///     format!("/api/v1/persistentvolumes/{name}")
+/// }
+/// fn claim_path(key: &ClaimKey) -> String {
+///     format!("/api/v1/namespaces/{}/persistentvolumeclaims/{}", key.namespace, key.name)
+/// }
+///
+/// impl<F: FnMut(&str, &str, Value) -> (u16, Value)> ApiServer for Client<F> {
+///     fn update_volume(&mut self, change: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> {
+///         self.ask("PATCH", &volume_path(change.to.name()), change.merge_patch())
 ///     }
-///     fn update_claim(
-///         &mut self,
-///         change: &Change<PersistentVolumeClaim>,
-///     ) -> Result<PersistentVolumeClaim, ApiError> {
-///         self.keep_claim(PersistentVolumeClaim::clone(&change.to))
+///     fn update_volume_status(&mut self, change: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> {
+///         self.ask("PATCH", &(volume_path(change.to.name()) + "/status"), change.merge_patch())
 ///     }
-///     // A real one writes nothing but the status here, and nothing of it above.
-///     fn update_volume_status(
-///         &mut self,
-///         change: &Change<PersistentVolume>,
-///     ) -> Result<PersistentVolume, ApiError> {
-///         self.update_volume(change)
+///     fn update_claim(&mut self, change: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> {
+///         self.ask("PATCH", &claim_path(&change.to.key()), change.merge_patch())
 ///     }
-///     fn update_claim_status(
-///         &mut self,
-///         change: &Change<PersistentVolumeClaim>,
-///     ) -> Result<PersistentVolumeClaim, ApiError> {
-///         self.update_claim(change)
+///     fn update_claim_status(&mut self, change: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> {
+///         self.ask("PATCH", &(claim_path(&change.to.key()) + "/status"), change.merge_patch())
 ///     }
 ///     fn create_volume(&mut self, volume: &PersistentVolume) -> Result<PersistentVolume, ApiError> {
-///         self.keep_volume(volume.clone())
+///         self.ask("POST", "/api/v1/persistentvolumes", json!(volume))
 ///     }
 ///     fn delete_volume(&mut self, volume: &PersistentVolume) -> Result<(), ApiError> {
-///         self.0.delete(volume);
-///         Ok(())
+///         let metadata = &volume.metadata;
+///         let conditions = json!({"uid": metadata.uid, "resourceVersion": metadata.resource_version});
+///         let options = json!({"preconditions": conditions});
+///         self.ask("DELETE", &volume_path(volume.name()), options).map(|_: Value| ())
 ///     }
 ///     fn record_event(&mut self, event: &Event) {
 ///         println!("{event}");
 ///     }
 ///     fn read_claim(&mut self, key: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> {
-///         Ok(self.0.claim(&key.namespace, &key.name).map(|claim| PersistentVolumeClaim::clone(&claim)))
+///         self.read(&claim_path(key))
 ///     }
 ///     fn read_volume(&mut self, name: &str) -> Result<Option<PersistentVolume>, ApiError> {
-///         Ok(self.0.volume(name).map(|volume| PersistentVolume::clone(&volume)))
+///         self.read(&volume_path(name))
 ///     }
 /// }
 ///
-/// // A bound volume whose claim nobody has: it is released.
-/// let cluster: Snapshot = read_objects(r#"
-///     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "status": {"phase": "Bound"},
-///      "spec": {"persistentVolumeReclaimPolicy": "Retain",
-///               "claimRef": {"namespace": "shop", "name": "data", "uid": "u-1"}}}"#)?
-/// .into_iter()
-/// .collect();
-/// let volume = cluster.find::<PersistentVolume>("", "pv-1").cloned().unwrap();
-/// let mut server = Memory(cluster);
-/// let report = run_volume_sync(&Config::default(), &Snapshot::new(), &mut server, &volume)?;
-/// assert_eq!(report.writes(), 1);
-/// let phase = server.read_volume("pv-1")?.unwrap().status.phase;
-/// assert_eq!(phase.unwrap().as_str(), "Released");
+/// let mut log = Vec::new();
+/// let mut client = Client(|verb: &str, path: &str, body: Value| {
+///     log.push(format!("{verb} {path} {body}"));
+///     (404, json!({"reason": "NotFound", "message": r#"persistentvolumes "pv-1" not found"#}))
+/// });
+/// let volume: PersistentVolume = serde_json::from_value(json!({
+///     "metadata": {"name": "pv-1", "uid": "u-1", "resourceVersion": "7"}}))?;
+/// assert_eq!(client.read_volume("pv-1")?, None);
+/// assert_eq!(client.delete_volume(&volume).unwrap_err().kind, ApiErrorKind::NotFound);
+/// assert_eq!(log, [
+///     "GET /api/v1/persistentvolumes/pv-1 null",
+///     "DELETE /api/v1/persistentvolumes/pv-1 \
+///      {\"preconditions\":{\"resourceVersion\":\"7\",\"uid\":\"u-1\"}}",
+/// ]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait ApiServer {
@@ -105,52 +108,23 @@ pub trait ApiServer {
     /// if the volume was written since. The plan ends with it, as its step says.
     ///
     /// ```
-    /// # use std::collections::BTreeMap;
-    /// # use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
-    /// # use pvbind::controller::{Config, sync_claim, sync_volume};
-    /// # use pvbind::plan::{ApiError, ApiErrorKind, ApiServer, Change, Event, apply_merge_patch, carry_out};
-    /// # use pvbind::view::Snapshot;
-    /// # use serde_json::{Value, json};
-    /// # #[derive(Default)]
-    /// # struct Client { objects: BTreeMap<String, Value>, log: Vec<String> }
-    /// # impl Client {
-    /// #     fn patch<T: serde::de::DeserializeOwned>(&mut self, path: &str, patch: Value) -> Result<T, ApiError> {
-    /// #         self.log.push(format!("PATCH {path} {patch}"));
-    /// #         let object = self.objects.entry(path.trim_end_matches("/status").to_owned()).or_default();
-    /// #         apply_merge_patch(object, &patch);
-    /// #         serde_json::from_value(object.clone()).map_err(|error| ApiError::new(ApiErrorKind::Other, error.to_string()))
-    /// #     }
-    /// # }
-    /// impl ApiServer for Client {
-    ///     fn update_volume(&mut self, change: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> {
-    ///         let path = format!("/api/v1/persistentvolumes/{}", change.to.name());
-    ///         self.patch(&path, change.merge_patch())
-    ///     }
-    /// #     fn update_volume_status(&mut self, change: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { Ok((*change.to).clone()) }
-    /// #     fn update_claim(&mut self, _: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { panic!() }
-    /// #     fn update_claim_status(&mut self, _: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { panic!() }
-    /// #     fn create_volume(&mut self, _: &PersistentVolume) -> Result<PersistentVolume, ApiError> { panic!() }
-    /// #     fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> { panic!() }
-    /// #     fn record_event(&mut self, _: &Event) {}
-    /// #     fn read_claim(&mut self, _: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> { panic!() }
-    /// #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { panic!() }
-    /// }
-    /// # let volume: PersistentVolume = serde_json::from_value(json!({
-    /// #     "metadata": {"name": "pv-1", "resourceVersion": "7"}, "status": {"phase": "Bound"},
-    /// #     "spec": {"claimRef": {"namespace": "shop", "name": "data", "uid": "u-1"}}}))?;
-    /// # let claim: PersistentVolumeClaim = serde_json::from_value(json!({
-    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"}, "spec": {"volumeName": "pv-2"}}))?;
-    /// # let mut view = Snapshot::new();
-    /// # view.apply(std::sync::Arc::new(claim));
-    /// # let mut client = Client::default();
-    /// # client.objects.insert("/api/v1/persistentvolumes/pv-1".to_owned(), serde_json::to_value(&volume)?);
-    /// // A volume that was reserved by hand for a claim, which took another one:
-    /// let plan = sync_volume(&Config::default(), &view, &volume, None);
-    /// let report = carry_out(&mut client, plan);
-    /// let patch = r#"{"metadata":{"resourceVersion":"7"},"spec":{"claimRef":{"uid":null}}}"#;
-    /// assert_eq!(client.log, [format!("PATCH /api/v1/persistentvolumes/pv-1 {patch}")]);
-    /// # assert_eq!(report.error(), None);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::{PersistentVolume, VolumePhase};
+    /// # use pvbind::controller::MemoryServer;
+    /// # use pvbind::plan::{ApiErrorKind, ApiServer, Change};
+    /// # let (mut server, mut to) = (MemoryServer::default(), PersistentVolume::default());
+    /// # to.metadata.name = Some("pv-1".to_owned());
+    /// let from = Arc::new(server.create_volume(&to)?);
+    /// to.metadata.resource_version.clone_from(&from.metadata.resource_version);
+    /// to.spec.storage_class_name = Some("fast".to_owned());
+    /// to.status.phase = Some(VolumePhase::Available);
+    /// let change = Change { from, to: Arc::new(to) };
+    /// let written = server.update_volume(&change)?;
+    /// assert_eq!(written.class_name(), "fast");
+    /// assert_eq!(written.status.phase, None);
+    /// // That was the version of the creation; by now it is an old one.
+    /// assert_eq!(server.update_volume(&change).unwrap_err().kind, ApiErrorKind::Conflict);
+    /// # Ok::<(), pvbind::plan::ApiError>(())
     /// ```
     fn update_volume(
         &mut self,
@@ -163,46 +137,19 @@ pub trait ApiServer {
     /// As of [`update_volume`](Self::update_volume).
     ///
     /// ```
-    /// # use std::collections::BTreeMap;
-    /// # use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
-    /// # use pvbind::controller::{Config, sync_claim, sync_volume};
-    /// # use pvbind::plan::{ApiError, ApiErrorKind, ApiServer, Change, Event, apply_merge_patch, carry_out};
-    /// # use pvbind::view::Snapshot;
-    /// # use serde_json::{Value, json};
-    /// # #[derive(Default)]
-    /// # struct Client { objects: BTreeMap<String, Value>, log: Vec<String> }
-    /// # impl Client {
-    /// #     fn patch<T: serde::de::DeserializeOwned>(&mut self, path: &str, patch: Value) -> Result<T, ApiError> {
-    /// #         self.log.push(format!("PATCH {path} {patch}"));
-    /// #         let object = self.objects.entry(path.trim_end_matches("/status").to_owned()).or_default();
-    /// #         apply_merge_patch(object, &patch);
-    /// #         serde_json::from_value(object.clone()).map_err(|error| ApiError::new(ApiErrorKind::Other, error.to_string()))
-    /// #     }
-    /// # }
-    /// impl ApiServer for Client {
-    ///     fn update_volume_status(&mut self, change: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> {
-    ///         let path = format!("/api/v1/persistentvolumes/{}/status", change.to.name());
-    ///         self.patch(&path, change.merge_patch())
-    ///     }
-    /// #     fn update_volume(&mut self, _: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { panic!() }
-    /// #     fn update_claim(&mut self, _: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { panic!() }
-    /// #     fn update_claim_status(&mut self, _: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { panic!() }
-    /// #     fn create_volume(&mut self, _: &PersistentVolume) -> Result<PersistentVolume, ApiError> { panic!() }
-    /// #     fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> { panic!() }
-    /// #     fn record_event(&mut self, _: &Event) {}
-    /// #     fn read_claim(&mut self, _: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> { panic!() }
-    /// #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { panic!() }
-    /// }
-    /// # let volume: PersistentVolume = serde_json::from_value(json!({
-    /// #     "metadata": {"name": "pv-1", "resourceVersion": "7"}}))?;
-    /// # let mut client = Client::default();
-    /// // A volume that was just created:
-    /// let plan = sync_volume(&Config::default(), &Snapshot::new(), &volume, None);
-    /// let report = carry_out(&mut client, plan);
-    /// let patch = r#"{"metadata":{"resourceVersion":"7"},"status":{"phase":"Available"}}"#;
-    /// assert_eq!(client.log, [format!("PATCH /api/v1/persistentvolumes/pv-1/status {patch}")]);
-    /// # assert_eq!(report.error(), None);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::{PersistentVolume, VolumePhase};
+    /// # use pvbind::controller::MemoryServer;
+    /// # use pvbind::plan::{ApiServer, Change};
+    /// # let (mut server, mut to) = (MemoryServer::default(), PersistentVolume::default());
+    /// # to.metadata.name = Some("pv-1".to_owned());
+    /// let from = Arc::new(server.create_volume(&to)?);
+    /// to.spec.storage_class_name = Some("fast".to_owned());
+    /// to.status.phase = Some(VolumePhase::Available);
+    /// let written = server.update_volume_status(&Change { from, to: Arc::new(to) })?;
+    /// assert_eq!(written.class_name(), "");
+    /// assert_eq!(written.status.phase, Some(VolumePhase::Available));
+    /// # Ok::<(), pvbind::plan::ApiError>(())
     /// ```
     fn update_volume_status(
         &mut self,
@@ -215,51 +162,18 @@ pub trait ApiServer {
     /// As of [`update_volume`](Self::update_volume).
     ///
     /// ```
-    /// # use std::collections::BTreeMap;
-    /// # use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
-    /// # use pvbind::controller::{Config, sync_claim, sync_volume};
-    /// # use pvbind::plan::{ApiError, ApiErrorKind, ApiServer, Change, Event, apply_merge_patch, carry_out};
-    /// # use pvbind::view::Snapshot;
-    /// # use serde_json::{Value, json};
-    /// # #[derive(Default)]
-    /// # struct Client { objects: BTreeMap<String, Value>, log: Vec<String> }
-    /// # impl Client {
-    /// #     fn patch<T: serde::de::DeserializeOwned>(&mut self, path: &str, patch: Value) -> Result<T, ApiError> {
-    /// #         self.log.push(format!("PATCH {path} {patch}"));
-    /// #         let object = self.objects.entry(path.trim_end_matches("/status").to_owned()).or_default();
-    /// #         apply_merge_patch(object, &patch);
-    /// #         serde_json::from_value(object.clone()).map_err(|error| ApiError::new(ApiErrorKind::Other, error.to_string()))
-    /// #     }
-    /// # }
-    /// impl ApiServer for Client {
-    ///     fn update_claim(&mut self, change: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> {
-    ///         let claim = change.to.key();
-    ///         let path = format!("/api/v1/namespaces/{}/persistentvolumeclaims/{}", claim.namespace, claim.name);
-    ///         self.patch(&path, change.merge_patch())
-    ///     }
-    /// #     fn update_volume(&mut self, _: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { panic!() }
-    /// #     fn update_volume_status(&mut self, _: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { panic!() }
-    /// #     fn update_claim_status(&mut self, _: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { panic!() }
-    /// #     fn create_volume(&mut self, _: &PersistentVolume) -> Result<PersistentVolume, ApiError> { panic!() }
-    /// #     fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> { panic!() }
-    /// #     fn record_event(&mut self, _: &Event) {}
-    /// #     fn read_claim(&mut self, _: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> { panic!() }
-    /// #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { panic!() }
-    /// }
-    /// # let claim: PersistentVolumeClaim = serde_json::from_value(json!({
-    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"}}))?;
-    /// # let view: Snapshot = pvbind::api::read_objects(r#"{"kind": "StorageClass", "metadata": {
-    /// #     "name": "fast", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}}"#)?
-    /// # .into_iter()
-    /// # .collect();
-    /// # let mut client = Client::default();
-    /// // A claim without class, in a cluster that has a default class by now:
-    /// let report = carry_out(&mut client, sync_claim(&Config::default(), &view, &claim));
-    /// assert_eq!(client.log, [
-    ///     r#"PATCH /api/v1/namespaces/shop/persistentvolumeclaims/data {"spec":{"storageClassName":"fast"}}"#,
-    /// ]);
-    /// # assert_eq!(report.error(), None);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::{ClaimPhase, PersistentVolumeClaim};
+    /// # use pvbind::controller::MemoryServer;
+    /// # use pvbind::plan::{ApiServer, Change};
+    /// # let (mut server, mut to) = (MemoryServer::default(), PersistentVolumeClaim::default());
+    /// let from = Arc::new(server.create_claim(&to)?);
+    /// to.spec.volume_name = Some("pv-1".to_owned());
+    /// to.status.phase = Some(ClaimPhase::Bound);
+    /// let written = server.update_claim(&Change { from, to: Arc::new(to) })?;
+    /// assert_eq!(written.volume_name(), "pv-1");
+    /// assert_eq!(written.status.phase, None);
+    /// # Ok::<(), pvbind::plan::ApiError>(())
     /// ```
     fn update_claim(
         &mut self,
@@ -272,47 +186,18 @@ pub trait ApiServer {
     /// As of [`update_volume`](Self::update_volume).
     ///
     /// ```
-    /// # use std::collections::BTreeMap;
-    /// # use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
-    /// # use pvbind::controller::{Config, sync_claim, sync_volume};
-    /// # use pvbind::plan::{ApiError, ApiErrorKind, ApiServer, Change, Event, apply_merge_patch, carry_out};
-    /// # use pvbind::view::Snapshot;
-    /// # use serde_json::{Value, json};
-    /// # #[derive(Default)]
-    /// # struct Client { objects: BTreeMap<String, Value>, log: Vec<String> }
-    /// # impl Client {
-    /// #     fn patch<T: serde::de::DeserializeOwned>(&mut self, path: &str, patch: Value) -> Result<T, ApiError> {
-    /// #         self.log.push(format!("PATCH {path} {patch}"));
-    /// #         let object = self.objects.entry(path.trim_end_matches("/status").to_owned()).or_default();
-    /// #         apply_merge_patch(object, &patch);
-    /// #         serde_json::from_value(object.clone()).map_err(|error| ApiError::new(ApiErrorKind::Other, error.to_string()))
-    /// #     }
-    /// # }
-    /// impl ApiServer for Client {
-    ///     fn update_claim_status(&mut self, change: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> {
-    ///         let claim = change.to.key();
-    ///         let path = format!("/api/v1/namespaces/{}/persistentvolumeclaims/{}", claim.namespace, claim.name);
-    ///         self.patch(&format!("{path}/status"), change.merge_patch())
-    ///     }
-    /// #     fn update_volume(&mut self, _: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { panic!() }
-    /// #     fn update_volume_status(&mut self, _: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { panic!() }
-    /// #     fn update_claim(&mut self, _: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { panic!() }
-    /// #     fn create_volume(&mut self, _: &PersistentVolume) -> Result<PersistentVolume, ApiError> { panic!() }
-    /// #     fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> { panic!() }
-    /// #     fn record_event(&mut self, _: &Event) {}
-    /// #     fn read_claim(&mut self, _: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> { panic!() }
-    /// #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { panic!() }
-    /// }
-    /// # let claim: PersistentVolumeClaim = serde_json::from_value(json!({
-    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"}}))?;
-    /// # let mut client = Client::default();
-    /// // A claim that no volume fits:
-    /// let report = carry_out(&mut client, sync_claim(&Config::default(), &Snapshot::new(), &claim));
-    /// assert_eq!(client.log, [
-    ///     r#"PATCH /api/v1/namespaces/shop/persistentvolumeclaims/data/status {"status":{"phase":"Pending"}}"#,
-    /// ]);
-    /// # assert_eq!(report.error(), None);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # use std::sync::Arc;
+    /// # use pvbind::api::{ClaimPhase, PersistentVolumeClaim};
+    /// # use pvbind::controller::MemoryServer;
+    /// # use pvbind::plan::{ApiServer, Change};
+    /// # let (mut server, mut to) = (MemoryServer::default(), PersistentVolumeClaim::default());
+    /// let from = Arc::new(server.create_claim(&to)?);
+    /// to.spec.volume_name = Some("pv-1".to_owned());
+    /// to.status.phase = Some(ClaimPhase::Bound);
+    /// let written = server.update_claim_status(&Change { from, to: Arc::new(to) })?;
+    /// assert_eq!(written.volume_name(), "");
+    /// assert_eq!(written.status.phase, Some(ClaimPhase::Bound));
+    /// # Ok::<(), pvbind::plan::ApiError>(())
     /// ```
     fn update_claim_status(
         &mut self,
@@ -327,30 +212,20 @@ pub trait ApiServer {
     /// What the API server answers instead.
     ///
     /// ```
-    /// # use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
+    /// # use pvbind::api::PersistentVolume;
+    /// # use pvbind::controller::MemoryServer;
     /// # use pvbind::plan::*;
-    /// struct Client { answers: Vec<(u16, &'static str)> }
-    /// impl ApiServer for Client {
-    ///     fn create_volume(&mut self, volume: &PersistentVolume) -> Result<PersistentVolume, ApiError> {
-    ///         let Some((code, reason)) = self.answers.pop() else { return Ok(volume.clone()) };
-    ///         Err(ApiError::new(ApiErrorKind::of_status(code, reason), "not created"))
-    ///     }
-    /// #     fn update_volume(&mut self, _: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { panic!() }
-    /// #     fn update_volume_status(&mut self, _: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { panic!() }
-    /// #     fn update_claim(&mut self, _: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { panic!() }
-    /// #     fn update_claim_status(&mut self, _: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { panic!() }
-    /// #     fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> { panic!() }
-    /// #     fn record_event(&mut self, _: &Event) {}
-    /// #     fn read_claim(&mut self, _: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> { panic!() }
-    /// #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { panic!() }
-    /// }
-    /// # let write = Write::CreateVolume { volume: Box::new(PersistentVolume::default()), attempts: 5 };
+    /// # let (mut server, volume) = (MemoryServer::default(), PersistentVolume::default());
+    /// # let write = Write::CreateVolume { volume: Box::new(volume.clone()), attempts: 5 };
     /// # let step = Step::Write { write, on_failure: OnFailure::Stop(WriteContext::Plain) };
     /// # let plan = Plan { steps: vec![step], verdict: Verdict::Settled };
-    /// // The first request times out, although the volume was created:
-    /// let mut client = Client { answers: vec![(409, "AlreadyExists"), (504, "Timeout")] };
-    /// let report = carry_out(&mut client, plan);
-    /// assert_eq!((report.done.len(), report.error()), (2, None));
+    /// // A controller that ended before it heard the answer:
+    /// server.create_volume(&volume)?;
+    /// assert_eq!(server.create_volume(&volume).unwrap_err().kind, ApiErrorKind::AlreadyExists);
+    /// // The next one's plan to create it goes on, after one attempt.
+    /// let report = carry_out(&mut server, plan);
+    /// assert_eq!((report.done.len(), report.error()), (1, None));
+    /// # Ok::<(), ApiError>(())
     /// ```
     fn create_volume(&mut self, volume: &PersistentVolume) -> Result<PersistentVolume, ApiError>;
 
@@ -363,38 +238,17 @@ pub trait ApiServer {
     /// of the volume starts it again.
     ///
     /// ```
-    /// # use std::sync::Arc;
-    /// # use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
-    /// # use pvbind::plan::*;
-    /// # use serde_json::json;
-    /// # struct Client { log: Vec<String> }
-    /// impl ApiServer for Client {
-    ///     fn delete_volume(&mut self, volume: &PersistentVolume) -> Result<(), ApiError> {
-    ///         let metadata = &volume.metadata;
-    ///         let conditions = json!({"uid": metadata.uid, "resourceVersion": metadata.resource_version});
-    ///         let options = json!({"preconditions": conditions});
-    ///         self.log.push(format!("DELETE /api/v1/persistentvolumes/{} {options}", volume.name()));
-    ///         Ok(())
-    ///     }
-    /// #     fn update_volume(&mut self, _: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { panic!() }
-    /// #     fn update_volume_status(&mut self, _: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { panic!() }
-    /// #     fn update_claim(&mut self, _: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { panic!() }
-    /// #     fn update_claim_status(&mut self, _: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { panic!() }
-    /// #     fn create_volume(&mut self, _: &PersistentVolume) -> Result<PersistentVolume, ApiError> { panic!() }
-    /// #     fn record_event(&mut self, _: &Event) {}
-    /// #     fn read_claim(&mut self, _: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> { panic!() }
-    /// #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { panic!() }
-    /// }
-    /// # let mut client = Client { log: Vec::new() };
-    /// # let volume: PersistentVolume = serde_json::from_value(json!({
-    /// #     "metadata": {"name": "pv-1", "uid": "u-1", "resourceVersion": "7"}}))?;
-    /// # let write = Write::DeleteVolume(Arc::new(volume));
-    /// # let step = Step::Write { write, on_failure: OnFailure::Ignore };
-    /// # let report = carry_out(&mut client, Plan { steps: vec![step], verdict: Verdict::Settled });
-    /// # assert_eq!(report.error(), None);
-    /// let options = r#"{"preconditions":{"resourceVersion":"7","uid":"u-1"}}"#;
-    /// assert_eq!(client.log, [format!("DELETE /api/v1/persistentvolumes/pv-1 {options}")]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # use pvbind::api::PersistentVolume;
+    /// # use pvbind::controller::MemoryServer;
+    /// # use pvbind::plan::{ApiErrorKind, ApiServer};
+    /// # let (mut server, named) = (MemoryServer::default(), PersistentVolume::default());
+    /// let first = server.create_volume(&named)?;
+    /// server.delete_volume(&first)?;
+    /// let second = server.create_volume(&named)?;
+    /// // It has the same name, and is another one.
+    /// assert_eq!(server.delete_volume(&first).unwrap_err().kind, ApiErrorKind::Conflict);
+    /// assert_eq!(server.delete_volume(&second), Ok(()));
+    /// # Ok::<(), pvbind::plan::ApiError>(())
     /// ```
     fn delete_volume(&mut self, volume: &PersistentVolume) -> Result<(), ApiError>;
 
@@ -405,78 +259,45 @@ pub trait ApiServer {
     ///
     /// ```
     /// # use std::collections::BTreeMap;
-    /// # use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
-    /// # use pvbind::controller::{Config, sync_claim};
-    /// # use pvbind::plan::{ApiError, ApiServer, Change, Event, carry_out};
-    /// # use pvbind::view::Snapshot;
-    /// # #[derive(Default)]
-    /// struct Client { events: BTreeMap<String, u32> }
-    /// impl ApiServer for Client {
-    ///     fn record_event(&mut self, event: &Event) {
-    ///         *self.events.entry(format!("{} {}", event.reason, event.key())).or_default() += 1;
-    ///     }
-    /// #     fn update_claim_status(&mut self, change: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { Ok((*change.to).clone()) }
-    /// #     fn update_volume(&mut self, _: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { panic!() }
-    /// #     fn update_volume_status(&mut self, _: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { panic!() }
-    /// #     fn update_claim(&mut self, _: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { panic!() }
-    /// #     fn create_volume(&mut self, _: &PersistentVolume) -> Result<PersistentVolume, ApiError> { panic!() }
-    /// #     fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> { panic!() }
-    /// #     fn read_claim(&mut self, _: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> { panic!() }
-    /// #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { panic!() }
-    /// }
-    /// # let (config, view, mut client) = (Config::default(), Snapshot::new(), Client::default());
-    /// # let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
-    /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"}, "status": {"phase": "Pending"}}))?;
+    /// # use pvbind::api::PersistentVolumeClaim;
+    /// # use pvbind::controller::{Config, MemoryServer, sync_claim};
+    /// # use pvbind::plan::carry_out;
+    /// # let claim = serde_json::from_str(r#"{"metadata": {"namespace": "shop", "name": "data"}}"#)?;
+    /// # let (config, mut server) = (Config::default(), MemoryServer::default());
+    /// # let claim = server.create_claim(&claim)?;
     /// for _ in 0..2 {
-    ///     let report = carry_out(&mut client, sync_claim(&config, &view, &claim));
-    /// #   assert_eq!(report.error(), None);
+    ///     let plan = sync_claim(&config, server.snapshot(), &claim);
+    ///     let _report = carry_out(&mut server, plan);
     /// }
-    /// assert_eq!(client.events["FailedBinding shop/data"], 2);
+    /// let mut counts = BTreeMap::new();
+    /// for event in server.events() {
+    ///     *counts.entry(format!("{} {}", event.reason, event.key())).or_insert(0) += 1;
+    /// }
+    /// assert_eq!(counts["FailedBinding shop/data"], 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     fn record_event(&mut self, event: &Event);
 
     /// Reads a claim, from the API server itself and not from a cache; `None` if it
-    /// answers that there is none.
+    /// answers that there is none, and only then: a 404 without the reason
+    /// `NotFound`, from a proxy that knows no such path, says nothing about the claim.
     ///
     /// # Errors
     /// Any other answer, or none: the sync of the volume ends then, and nothing is
     /// written.
     ///
     /// ```
-    /// # use std::sync::Arc;
-    /// # use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
-    /// # use pvbind::controller::{Config, run_volume_sync};
-    /// # use pvbind::plan::{ApiError, ApiErrorKind, ApiServer, Change, Event};
-    /// # use pvbind::view::Snapshot;
-    /// struct Client { code: u16, reason: &'static str }
-    /// impl ApiServer for Client {
-    ///     fn read_claim(&mut self, key: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> {
-    ///         match ApiErrorKind::of_status(self.code, self.reason) {
-    ///             ApiErrorKind::NotFound => Ok(None),
-    ///             kind => Err(ApiError::new(kind, format!("claim {key} cannot be read"))),
-    ///         }
+    /// # use pvbind::api::PersistentVolumeClaim;
+    /// # use pvbind::plan::{ApiError, ApiErrorKind};
+    /// /// What an answer other than 200 comes to.
+    /// fn not_read(code: u16, reason: &str) -> Result<Option<PersistentVolumeClaim>, ApiError> {
+    ///     match ApiErrorKind::of_status(code, reason) {
+    ///         ApiErrorKind::NotFound => Ok(None),
+    ///         kind => Err(ApiError::new(kind, "the claim cannot be read")),
     ///     }
-    /// #     fn update_volume(&mut self, _: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { panic!() }
-    /// #     fn update_volume_status(&mut self, change: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { Ok((*change.to).clone()) }
-    /// #     fn update_claim(&mut self, _: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { panic!() }
-    /// #     fn update_claim_status(&mut self, _: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { panic!() }
-    /// #     fn create_volume(&mut self, _: &PersistentVolume) -> Result<PersistentVolume, ApiError> { panic!() }
-    /// #     fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> { panic!() }
-    /// #     fn record_event(&mut self, _: &Event) {}
-    /// #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { panic!() }
     /// }
-    /// # let (config, view) = (Config::default(), Snapshot::new());
-    /// # let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
-    /// #     "metadata": {"name": "pv-1"}, "status": {"phase": "Bound"}, "spec": {
-    /// #         "persistentVolumeReclaimPolicy": "Retain",
-    /// #         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-1"}}}))?;
-    /// # let volume = Arc::new(volume);
-    /// let mut sync = |code, reason| run_volume_sync(&config, &view, &mut Client { code, reason }, &volume);
-    /// assert_eq!(sync(404, "NotFound")?.writes(), 1); // phase Released
-    /// // A proxy in between that knows no such path says nothing about the claim.
-    /// assert_eq!(sync(404, "").unwrap_err().to_string(), "claim shop/data cannot be read");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// assert_eq!(not_read(404, "NotFound"), Ok(None));
+    /// assert!(not_read(404, "").is_err());
     /// ```
     fn read_claim(&mut self, key: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError>;
 
@@ -489,45 +310,18 @@ pub trait ApiServer {
     /// object starts it again.
     ///
     /// ```
-    /// # use std::sync::Arc;
-    /// # use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim, StorageClass};
-    /// # use pvbind::controller::{Backend, Config, DeleteError, InTreePlugin, ProvisionRequest, run_operation};
-    /// # use pvbind::plan::{ApiError, ApiServer, Change, Event, Operation};
-    /// # use pvbind::view::Snapshot;
-    /// # struct Client { volumes: Vec<PersistentVolume> }
-    /// impl ApiServer for Client {
-    ///     fn read_volume(&mut self, name: &str) -> Result<Option<PersistentVolume>, ApiError> {
-    ///         Ok(self.volumes.iter().find(|volume| volume.name() == name).cloned())
-    ///     }
-    /// #     fn update_volume(&mut self, _: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { panic!() }
-    /// #     fn update_volume_status(&mut self, _: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { panic!() }
-    /// #     fn update_claim(&mut self, _: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { panic!() }
-    /// #     fn update_claim_status(&mut self, _: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { panic!() }
-    /// #     fn create_volume(&mut self, _: &PersistentVolume) -> Result<PersistentVolume, ApiError> { panic!() }
-    /// #     fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> { panic!() }
-    /// #     fn record_event(&mut self, _: &Event) {}
-    /// #     fn read_claim(&mut self, _: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> { panic!() }
-    /// }
-    /// # struct NeverAsked;
-    /// # impl Backend for NeverAsked {
-    /// #     fn start_provisioner(&mut self, _: &str, _: &StorageClass) -> Result<(), String> { panic!() }
-    /// #     fn provision(&mut self, _: &ProvisionRequest) -> Result<PersistentVolume, String> { panic!() }
-    /// #     fn delete(&mut self, _: &str, _: &PersistentVolume) -> Result<(), DeleteError> { panic!() }
-    /// #     fn recycle(&mut self, _: &str, _: &PersistentVolume) -> Result<(), String> { panic!() }
-    /// # }
-    /// # let (mut config, view, mut backend) = (Config::default(), Snapshot::new(), NeverAsked);
-    /// # config.plugins.push(InTreePlugin { can_delete: true, ..InTreePlugin::new("kubernetes.io/nfs", ["nfs"]) });
-    /// # let mut volume: PersistentVolume = serde_json::from_value(serde_json::json!({
-    /// #     "metadata": {"name": "pv-1", "uid": "u-1"}, "status": {"phase": "Released"}, "spec": {
-    /// #         "persistentVolumeReclaimPolicy": "Delete", "nfs": {"path": "/exports/1"},
-    /// #         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-2"}}}))?;
-    /// let delete = Operation::Delete { volume: Arc::new(volume.clone()) };
-    /// // Meanwhile somebody has cleared the volume's claimRef, to keep the data.
-    /// volume.spec.claim_ref = None;
-    /// let mut client = Client { volumes: vec![volume] };
-    /// let report = run_operation(&config, &view, &mut client, &mut backend, delete);
-    /// assert_eq!(report.done, []);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # use pvbind::api::PersistentVolume;
+    /// # use pvbind::controller::MemoryServer;
+    /// # use pvbind::plan::ApiServer;
+    /// # let (mut server, mut volume) = (MemoryServer::default(), PersistentVolume::default());
+    /// # volume.metadata.name = Some("pv-1".to_owned());
+    /// let volume = server.create_volume(&volume)?;
+    /// let cache = server.snapshot().clone();
+    /// server.delete_volume(&volume)?;
+    /// // A cache may not have heard of it yet.
+    /// assert!(cache.find::<PersistentVolume>("", "pv-1").is_some());
+    /// assert_eq!(server.read_volume("pv-1")?, None);
+    /// # Ok::<(), pvbind::plan::ApiError>(())
     /// ```
     fn read_volume(&mut self, name: &str) -> Result<Option<PersistentVolume>, ApiError>;
 }
@@ -568,37 +362,21 @@ pub enum Written {
 /// Cost: see [`Execution`].
 ///
 /// ```
-/// use pvbind::api::*;
-/// use pvbind::controller::{Config, sync_claim};
-/// use pvbind::plan::*;
-/// use pvbind::view::Snapshot;
-/// #[derive(Default)]
-/// struct Server { events: Vec<String> }
-/// # macro_rules! echo { ($($name:ident($T:ty)),*) => {$(
-/// #     fn $name(&mut self, change: &Change<$T>) -> Result<$T, ApiError> { Ok((*change.to).clone()) }
-/// # )*} }
-/// # impl ApiServer for Server {
-/// #     echo!(update_volume(PersistentVolume), update_volume_status(PersistentVolume));
-/// #     echo!(update_claim(PersistentVolumeClaim), update_claim_status(PersistentVolumeClaim));
-/// #     fn create_volume(&mut self, volume: &PersistentVolume) -> Result<PersistentVolume, ApiError> { Ok(volume.clone()) }
-/// #     fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> { Ok(()) }
-/// #     fn record_event(&mut self, event: &Event) { self.events.push(event.to_string()); }
-/// #     fn read_claim(&mut self, _: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> { Ok(None) }
-/// #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { Ok(None) }
-/// # }
-/// // `impl ApiServer for Server`: see `ApiServer`.
+/// use pvbind::api::{ClaimPhase, PersistentVolumeClaim};
+/// use pvbind::controller::{Config, MemoryServer, sync_claim};
+/// use pvbind::plan::{End, Verdict, Written, carry_out};
+/// let mut server = MemoryServer::default();
 /// let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
 ///     "metadata": {"namespace": "shop", "name": "data"}, "spec": {"volumeName": "pv-1"}}))?;
-/// let mut server = Server::default();
-/// let plan = sync_claim(&Config::default(), &Snapshot::new(), &claim);
+/// let claim = server.create_claim(&claim)?;
+/// let plan = sync_claim(&Config::default(), server.snapshot(), &claim);
 /// let report = carry_out(&mut server, plan);
 /// // The volume that the claim names is not there yet: it waits, without a word.
-/// assert_eq!(report.writes(), 1);
-/// assert_eq!(server.events, [] as [&str; 0]);
+/// assert_eq!((report.writes(), server.events()), (1, &[][..]));
 /// let Ok(Written::Claim(claim)) = &report.done[0].result else { panic!() };
 /// assert_eq!(claim.status.phase, Some(ClaimPhase::Pending));
 /// assert_eq!(report.end, End::Finished(Verdict::Settled));
-/// # Ok::<(), serde_json::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn carry_out<V: FollowUp>(server: &mut (impl ApiServer + ?Sized), plan: Plan<V>) -> Report<V> {
     let mut execution = Execution::new(plan);

@@ -92,21 +92,9 @@
 //! use pvbind::plan::ApiServer;
 //! use pvbind::provisioner::{Config, Driver, Ledger, run_claim, run_volume};
 //! use pvbind::view::Snapshot;
-//! # use pvbind::api::{ClaimKey, read_objects};
-//! # use pvbind::plan::{ApiError, Change, Event};
+//! # use pvbind::api::read_objects;
+//! # use pvbind::controller::MemoryServer;
 //! # use pvbind::provisioner::{CallState, CreateAnswer, DeleteAnswer, csi};
-//! # struct Server;
-//! # impl ApiServer for Server {
-//! #     fn update_volume(&mut self, c: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { Ok((*c.to).clone()) }
-//! #     fn update_volume_status(&mut self, c: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { Ok((*c.to).clone()) }
-//! #     fn update_claim(&mut self, c: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { Ok((*c.to).clone()) }
-//! #     fn update_claim_status(&mut self, c: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { Ok((*c.to).clone()) }
-//! #     fn create_volume(&mut self, v: &PersistentVolume) -> Result<PersistentVolume, ApiError> { Ok(v.clone()) }
-//! #     fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> { Ok(()) }
-//! #     fn record_event(&mut self, _: &Event) {}
-//! #     fn read_claim(&mut self, _: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> { Ok(None) }
-//! #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { Ok(None) }
-//! # }
 //! # struct BusyAtFirst(bool);
 //! # impl Driver for BusyAtFirst {
 //! #     fn create_volume(&mut self, request: csi::CreateVolumeRequest) -> CreateAnswer {
@@ -185,7 +173,7 @@
 //! #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"]}}))?;
 //! # let claim = Arc::new(claim);
 //! # view.apply(Arc::clone(&claim));
-//! # let (mut server, mut driver) = (Server, BusyAtFirst(true));
+//! # let (mut server, mut driver) = (MemoryServer::new(view.clone()), BusyAtFirst(true));
 //! let mut provisioner = Provisioner {
 //!     config: Config::new("csi.example.com"),
 //!     ledger: Ledger::default(),

@@ -269,8 +269,8 @@ pub enum DeleteAnswer {
 ///
 /// ```
 /// # use std::sync::Arc;
-/// # use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim, read_objects};
-/// # use pvbind::plan::{ApiError, ApiServer, Change, Event};
+/// # use pvbind::api::{PersistentVolumeClaim, read_objects};
+/// # use pvbind::controller::MemoryServer;
 /// # use pvbind::provisioner::{Config, CreateAnswer, DeleteAnswer, Driver, Ledger, csi};
 /// # use pvbind::view::Snapshot;
 /// # use serde_json::json;
@@ -284,18 +284,6 @@ pub enum DeleteAnswer {
 /// #         DeleteAnswer::Deleted
 /// #     }
 /// # }
-/// # struct Server;
-/// # impl ApiServer for Server {
-/// #     fn update_volume(&mut self, c: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { Ok((*c.to).clone()) }
-/// #     fn update_volume_status(&mut self, c: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { Ok((*c.to).clone()) }
-/// #     fn update_claim(&mut self, c: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { Ok((*c.to).clone()) }
-/// #     fn update_claim_status(&mut self, c: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { Ok((*c.to).clone()) }
-/// #     fn create_volume(&mut self, v: &PersistentVolume) -> Result<PersistentVolume, ApiError> { Ok(v.clone()) }
-/// #     fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> { Ok(()) }
-/// #     fn record_event(&mut self, _: &Event) {}
-/// #     fn read_claim(&mut self, _: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> { Ok(None) }
-/// #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { Ok(None) }
-/// # }
 /// # let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
 /// #     "provisioner": "csi.example.com"});
 /// # let mut view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
@@ -305,9 +293,9 @@ pub enum DeleteAnswer {
 /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
 /// #         "resources": {"requests": {"storage": "5Gi"}}}}))?;
 /// # let config = Config::new("csi.example.com");
-/// # let (mut server, mut driver, mut ledger) = (Server, Disks, Ledger::default());
-/// # let claim = Arc::new(claim);
+/// # let (mut driver, mut ledger, claim) = (Disks, Ledger::default(), Arc::new(claim));
 /// # view.apply(Arc::clone(&claim));
+/// # let mut server = MemoryServer::new(view.clone());
 /// let ClaimReport { done, end } =
 ///     run_claim(&config, &view, &mut server, &mut driver, &mut ledger, &claim);
 /// let told: Vec<String> = done.iter().map(|done| done.step.to_string()).collect();
@@ -327,10 +315,10 @@ pub struct ClaimReport {
 /// What was done in a volume's sync.
 ///
 /// ```
-/// # use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
-/// # use pvbind::plan::{ApiError, ApiErrorKind, ApiServer, Change, Event};
+/// # use pvbind::api::{PersistentVolume, read_objects};
+/// # use pvbind::controller::MemoryServer;
 /// # use pvbind::provisioner::{Config, CreateAnswer, DeleteAnswer, Driver, csi};
-/// # use pvbind::view::Snapshot;
+/// # use pvbind::view::{ClusterView, Snapshot};
 /// use pvbind::provisioner::{VolumeReport, run_volume};
 /// # struct Disks;
 /// # impl Driver for Disks {
@@ -341,24 +329,15 @@ pub struct ClaimReport {
 /// #         DeleteAnswer::Deleted
 /// #     }
 /// # }
-/// # struct Server;
-/// # impl ApiServer for Server {
-/// #     fn update_volume(&mut self, c: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { Err(ApiError::new(ApiErrorKind::Conflict, "the object has been modified")) }
-/// #     fn update_volume_status(&mut self, c: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { Err(ApiError::new(ApiErrorKind::Conflict, "the object has been modified")) }
-/// #     fn update_claim(&mut self, c: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { Ok((*c.to).clone()) }
-/// #     fn update_claim_status(&mut self, c: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { Ok((*c.to).clone()) }
-/// #     fn create_volume(&mut self, v: &PersistentVolume) -> Result<PersistentVolume, ApiError> { Ok(v.clone()) }
-/// #     fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> { Ok(()) }
-/// #     fn record_event(&mut self, _: &Event) {}
-/// #     fn read_claim(&mut self, _: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> { Ok(None) }
-/// #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { Ok(None) }
-/// # }
-/// # let (config, view) = (Config::new("csi.example.com"), Snapshot::new());
-/// # let (mut server, mut driver) = (Server, Disks);
-/// # let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
-/// #     "metadata": {"name": "pv-1"}, "status": {"phase": "Bound"},
-/// #     "spec": {"persistentVolumeReclaimPolicy": "Delete", "csi": {"driver": "csi.example.com"}}}))?;
+/// # let (config, mut driver) = (Config::new("csi.example.com"), Disks);
+/// # let cluster = read_objects(r#"{"kind": "PersistentVolume",
+/// #     "metadata": {"name": "pv-1", "resourceVersion": "8"}, "status": {"phase": "Bound"},
+/// #     "spec": {"persistentVolumeReclaimPolicy": "Delete", "csi": {"driver": "csi.example.com"}}}"#)?;
+/// # let view: Snapshot = cluster.into_iter().collect();
+/// let mut server = MemoryServer::new(view.clone());
 /// // A bound volume is to get its finalizer, and another writer was faster.
+/// let mut volume = PersistentVolume::clone(&view.volume("pv-1").unwrap());
+/// volume.metadata.resource_version = Some("7".to_owned());
 /// let VolumeReport { done, outcome } =
 ///     run_volume(&config, &view, &mut server, &mut driver, &volume);
 /// assert_eq!(done[0].step.to_string(), "update persistentvolumes pv-1");
@@ -399,12 +378,12 @@ pub struct VolumeReport {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim, read_objects};
-/// use pvbind::plan::{ApiError, ApiServer, Change, Event};
+/// use pvbind::api::{PersistentVolumeClaim, read_objects};
+/// use pvbind::controller::MemoryServer;
 /// use pvbind::provisioner::{
 ///     Config, CreateAnswer, DeleteAnswer, Driver, Ledger, csi, run_claim,
 /// };
-/// use pvbind::view::Snapshot;
+/// use pvbind::view::{ClusterView, Snapshot};
 /// struct Disks;
 /// impl Driver for Disks {
 ///     fn create_volume(&mut self, request: csi::CreateVolumeRequest) -> CreateAnswer {
@@ -414,18 +393,6 @@ pub struct VolumeReport {
 ///         DeleteAnswer::Deleted
 ///     }
 /// }
-/// # struct Server;
-/// # impl ApiServer for Server {
-/// #     fn update_volume(&mut self, c: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { Ok((*c.to).clone()) }
-/// #     fn update_volume_status(&mut self, c: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { Ok((*c.to).clone()) }
-/// #     fn update_claim(&mut self, c: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { Ok((*c.to).clone()) }
-/// #     fn update_claim_status(&mut self, c: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { Ok((*c.to).clone()) }
-/// #     fn create_volume(&mut self, v: &PersistentVolume) -> Result<PersistentVolume, ApiError> { Ok(v.clone()) }
-/// #     fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> { Ok(()) }
-/// #     fn record_event(&mut self, _: &Event) {}
-/// #     fn read_claim(&mut self, _: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> { Ok(None) }
-/// #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { Ok(None) }
-/// # }
 /// let mut snapshot: Snapshot = read_objects(
 ///     r#"{"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "disk.csi"}"#,
 /// )?
@@ -439,9 +406,11 @@ pub struct VolumeReport {
 /// let mut ledger = Ledger::default();
 /// let claim = Arc::new(claim);
 /// snapshot.apply(Arc::clone(&claim));
-/// let report = run_claim(&config, &snapshot, &mut Server, &mut Disks, &mut ledger, &claim);
+/// let mut server = MemoryServer::new(snapshot.clone());
+/// let report = run_claim(&config, &snapshot, &mut server, &mut Disks, &mut ledger, &claim);
 /// assert_eq!(ledger.claim_ended(&snapshot, &claim, &report.end, 0), None);
 /// assert_eq!(report.end.outcome.unwrap().code(), "provisioned");
+/// assert_eq!(server.snapshot().volume("pvc-u-1").unwrap().class_name(), "fast");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn run_claim<V: ProvisioningView + ?Sized>(
@@ -583,6 +552,7 @@ fn read_secret(
 /// costs none: see [`sync_volume`].
 ///
 /// ```
+/// use pvbind::controller::MemoryServer;
 /// use pvbind::provisioner::{
 ///     Config, CreateAnswer, DeleteAnswer, Driver, VolumeOutcome, csi, run_volume,
 /// };
@@ -597,21 +567,7 @@ fn read_secret(
 ///         DeleteAnswer::Deleted
 ///     }
 /// }
-/// # use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
-/// # use pvbind::plan::{ApiError, ApiServer, Change, Event};
-/// # struct Server;
-/// # impl ApiServer for Server {
-/// #     fn update_volume(&mut self, c: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { Ok((*c.to).clone()) }
-/// #     fn update_volume_status(&mut self, c: &Change<PersistentVolume>) -> Result<PersistentVolume, ApiError> { Ok((*c.to).clone()) }
-/// #     fn update_claim(&mut self, c: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { Ok((*c.to).clone()) }
-/// #     fn update_claim_status(&mut self, c: &Change<PersistentVolumeClaim>) -> Result<PersistentVolumeClaim, ApiError> { Ok((*c.to).clone()) }
-/// #     fn create_volume(&mut self, v: &PersistentVolume) -> Result<PersistentVolume, ApiError> { Ok(v.clone()) }
-/// #     fn delete_volume(&mut self, _: &PersistentVolume) -> Result<(), ApiError> { Ok(()) }
-/// #     fn record_event(&mut self, _: &Event) {}
-/// #     fn read_claim(&mut self, _: &ClaimKey) -> Result<Option<PersistentVolumeClaim>, ApiError> { Ok(None) }
-/// #     fn read_volume(&mut self, _: &str) -> Result<Option<PersistentVolume>, ApiError> { Ok(None) }
-/// # }
-/// # let volume: PersistentVolume = serde_json::from_str(r#"{
+/// # let volume: pvbind::api::PersistentVolume = serde_json::from_str(r#"{
 /// #     "metadata": {"name": "pvc-u-1",
 /// #         "annotations": {
 /// #             "volume.kubernetes.io/provisioner-deletion-secret-name": "keys",
@@ -620,8 +576,9 @@ fn read_secret(
 /// #         "csi": {"driver": "disk.csi", "volumeHandle": "h-1"}},
 /// #     "status": {"phase": "Released"}}"#)?;
 /// let (config, view) = (Config::new("disk.csi"), Snapshot::new());
-/// let mut disks = Disks(Vec::new());
-/// let report = run_volume(&config, &view, &mut Server, &mut disks, &volume);
+/// let (mut server, mut disks) = (MemoryServer::default(), Disks(Vec::new()));
+/// # server.snapshot_mut().apply(std::sync::Arc::new(volume.clone()));
+/// let report = run_volume(&config, &view, &mut server, &mut disks, &volume);
 /// assert_eq!(report.outcome, Ok(VolumeOutcome::Deleted));
 /// assert_eq!(disks.0, ["h-1"]);
 /// # Ok::<(), serde_json::Error>(())
