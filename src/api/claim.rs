@@ -254,6 +254,20 @@ impl PersistentVolumeClaim {
         ClaimKey::of(self)
     }
 
+    /// The phase, `None` if none was written yet. An API server writes `Pending`
+    /// when it creates a claim.
+    ///
+    /// ```
+    /// use pvbind::api::{ClaimPhase, PersistentVolumeClaim};
+    /// use serde_json::{from_value, json};
+    /// let claim: PersistentVolumeClaim = from_value(json!({"status": {"phase": "Lost"}}))?;
+    /// assert_eq!(claim.phase(), Some(&ClaimPhase::Lost));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn phase(&self) -> Option<&ClaimPhase> {
+        self.status.phase.as_ref()
+    }
+
     /// The class of the claim: the annotation
     /// `volume.beta.kubernetes.io/storage-class` if its key is present (even
     /// when empty), else `spec.storageClassName`, else "".

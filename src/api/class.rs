@@ -98,6 +98,22 @@ impl StorageClass {
         self.provisioner.as_deref().unwrap_or_default()
     }
 
+    /// The terms that say for which nodes volumes of this class can be made; none
+    /// if absent, which means all nodes.
+    ///
+    /// ```
+    /// use pvbind::api::StorageClass;
+    /// use serde_json::{from_value, json};
+    /// let zonal: StorageClass = from_value(json!({"allowedTopologies": [
+    ///     {"matchLabelExpressions": [{"key": "zone", "values": ["a", "b"]}]}]}))?;
+    /// assert_eq!(zonal.allowed_topologies().len(), 1);
+    /// assert!(StorageClass::default().allowed_topologies().is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn allowed_topologies(&self) -> &[TopologySelectorTerm] {
+        self.allowed_topologies.as_deref().unwrap_or_default()
+    }
+
     /// Whether the class is marked as the default class, by the annotation
     /// under its new or its old key.
     ///

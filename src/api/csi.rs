@@ -148,6 +148,22 @@ impl CsiNode {
     pub fn name(&self) -> &str {
         self.metadata.name()
     }
+
+    /// A driver on the node, by its name; `None` if it does not run there.
+    ///
+    /// ```
+    /// use pvbind::api::CsiNode;
+    /// let node: CsiNode = serde_json::from_str(
+    ///     r#"{"spec": {"drivers": [{"name": "csi.example.com", "nodeID": "i-7"}]}}"#)?;
+    /// let driver = node.driver("csi.example.com").unwrap();
+    /// assert_eq!(driver.node_id.as_deref(), Some("i-7"));
+    /// assert_eq!(node.driver("nfs.example.com"), None);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn driver(&self, name: &str) -> Option<&CsiNodeDriver> {
+        let mut drivers = self.spec.drivers.iter().flatten();
+        drivers.find(|driver| driver.name.as_deref() == Some(name))
+    }
 }
 
 object! {

@@ -340,7 +340,7 @@ object! {
     ///     r#"{"metadata": {"ownerReferences": [
     ///         {"apiVersion": "v1", "kind": "Pod", "name": "web", "uid": "u-1", "controller": true}]}}"#)?;
     /// let owner = claim.metadata.controller().unwrap();
-    /// assert_eq!((owner.kind.as_deref(), owner.uid.as_deref()), (Some("Pod"), Some("u-1")));
+    /// assert_eq!((owner.kind(), owner.uid()), ("Pod", "u-1"));
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub struct OwnerReference("an owner reference") {
@@ -356,6 +356,44 @@ object! {
         controller: Option<bool> = "controller",
         /// Whether the owner waits for this object when it is deleted.
         block_owner_deletion: Option<bool> = "blockOwnerDeletion",
+    }
+}
+
+impl OwnerReference {
+    /// The kind, empty if absent.
+    ///
+    /// ```
+    /// use pvbind::api::OwnerReference;
+    /// let owner: OwnerReference = serde_json::from_str(r#"{"kind": "StatefulSet", "name": "web"}"#)?;
+    /// assert_eq!(owner.kind(), "StatefulSet");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn kind(&self) -> &str {
+        self.kind.as_deref().unwrap_or_default()
+    }
+
+    /// The name, empty if absent. The namespace is that of the object that is owned.
+    ///
+    /// ```
+    /// use pvbind::api::OwnerReference;
+    /// let owner: OwnerReference = serde_json::from_str(r#"{"kind": "StatefulSet", "name": "web"}"#)?;
+    /// assert_eq!(owner.name(), "web");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or_default()
+    }
+
+    /// The uid, empty if absent.
+    ///
+    /// ```
+    /// use pvbind::api::OwnerReference;
+    /// let owner: OwnerReference = serde_json::from_str(r#"{"kind": "Pod", "name": "web", "uid": "u-1"}"#)?;
+    /// assert_eq!(owner.uid(), "u-1"); // this pod, not a later one of the name
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn uid(&self) -> &str {
+        self.uid.as_deref().unwrap_or_default()
     }
 }
 

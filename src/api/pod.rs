@@ -264,6 +264,32 @@ impl Pod {
         self.metadata.name()
     }
 
+    /// The pod's namespace, "" if absent. The claims that it names are there too.
+    ///
+    /// ```
+    /// use pvbind::api::{ClaimKey, Pod};
+    /// let pod: Pod = serde_json::from_value(serde_json::json!({
+    ///     "metadata": {"namespace": "shop", "name": "web-0"}}))?;
+    /// assert_eq!(ClaimKey::new(pod.namespace(), "data").to_string(), "shop/data");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn namespace(&self) -> &str {
+        self.metadata.namespace()
+    }
+
+    /// `NAMESPACE/NAME`, for messages; just the name if there is no namespace.
+    ///
+    /// ```
+    /// use pvbind::api::Pod;
+    /// let pod: Pod = serde_json::from_value(serde_json::json!({
+    ///     "metadata": {"namespace": "shop", "name": "web-0"}}))?;
+    /// assert_eq!(pod.key(), "shop/web-0");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn key(&self) -> String {
+        self.metadata.key()
+    }
+
     /// The node that the pod was assigned to, "" if none yet.
     ///
     /// ```
@@ -348,9 +374,10 @@ impl Pod {
     /// ```
     pub fn owns(&self, claim: &PersistentVolumeClaim) -> bool {
         self.metadata.namespace() == claim.metadata.namespace()
-            && claim.metadata.controller().is_some_and(|owner| {
-                owner.uid.as_deref().unwrap_or_default() == self.metadata.uid()
-            })
+            && claim
+                .metadata
+                .controller()
+                .is_some_and(|owner| owner.uid() == self.metadata.uid())
     }
 
     /// Whether the pod has finished, well or badly.

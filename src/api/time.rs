@@ -18,7 +18,7 @@ use super::object::Field;
 /// assert_eq!(written.unix_nanos(), Some(1_767_323_045_000_000_000));
 /// let same = Timestamp::from("2026-01-02T04:04:05.000+01:00");
 /// assert_eq!(same.unix_nanos(), written.unix_nanos());
-/// assert_eq!(Timestamp::from("yesterday").unix_nanos(), None);
+/// assert_eq!(Timestamp::from(String::from("yesterday")).unix_nanos(), None);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -96,6 +96,12 @@ impl Timestamp {
 impl From<&str> for Timestamp {
     fn from(text: &str) -> Self {
         Timestamp(text.to_owned())
+    }
+}
+
+impl From<String> for Timestamp {
+    fn from(text: String) -> Self {
+        Timestamp(text)
     }
 }
 

@@ -330,6 +330,38 @@ impl PersistentVolume {
         self.metadata.name()
     }
 
+    /// The phase, `None` if none was written yet. An API server writes `Pending`
+    /// when it creates a volume.
+    ///
+    /// ```
+    /// use pvbind::api::{PersistentVolume, VolumePhase};
+    /// use serde_json::{from_value, json};
+    /// let volume: PersistentVolume = from_value(json!({"status": {"phase": "Released"}}))?;
+    /// assert_eq!(volume.phase(), Some(&VolumePhase::Released));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn phase(&self) -> Option<&VolumePhase> {
+        self.status.phase.as_ref()
+    }
+
+    /// What is to happen to the volume when its claim is gone, `None` if absent.
+    ///
+    /// An API server fills in `Retain`. Nothing else does: to the controller a
+    /// released volume without policy has one that it does not know, and becomes
+    /// Failed.
+    ///
+    /// ```
+    /// use pvbind::api::{PersistentVolume, PersistentVolumeReclaimPolicy};
+    /// use serde_json::{from_value, json};
+    /// let volume: PersistentVolume = from_value(json!({"spec": {"persistentVolumeReclaimPolicy": "Delete"}}))?;
+    /// assert_eq!(volume.reclaim_policy(), Some(&PersistentVolumeReclaimPolicy::Delete));
+    /// assert_eq!(PersistentVolume::default().reclaim_policy(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reclaim_policy(&self) -> Option<&PersistentVolumeReclaimPolicy> {
+        self.spec.persistent_volume_reclaim_policy.as_ref()
+    }
+
     /// The class of the volume: the annotation
     /// `volume.beta.kubernetes.io/storage-class` if its key is present (even
     /// when empty), else `spec.storageClassName`, else "".

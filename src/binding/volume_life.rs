@@ -457,7 +457,7 @@ pub fn mark_volume_failed(
 /// ```
 pub fn check_may_be_deleted(volume: &PersistentVolume) -> Result<(), VolumeLifeRefusal> {
     let event = VolumeLifeEvent::Reclaimed;
-    let policy = volume.spec.persistent_volume_reclaim_policy.as_ref();
+    let policy = volume.reclaim_policy();
     let is_delete = policy == Some(&PersistentVolumeReclaimPolicy::Delete);
     VolumeState::of(volume).after(event)?;
     require(

@@ -63,7 +63,7 @@ fn finalizer_changes(
     if !provisioner.starts_with(names::IN_TREE_PREFIX) {
         return FinalizerChanges::default();
     }
-    let policy = volume.spec.persistent_volume_reclaim_policy.as_ref();
+    let policy = volume.reclaim_policy();
     FinalizerChanges {
         add_controller: policy == Some(&Policy::Delete) && !has_controller,
         remove_controller: has_controller

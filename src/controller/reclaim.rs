@@ -19,7 +19,7 @@ pub(super) fn release_and_reclaim(
     if migrated_to.is_some_and(|driver| !driver.is_empty()) {
         return Ok(());
     }
-    match &volume.spec.persistent_volume_reclaim_policy {
+    match volume.reclaim_policy() {
         Some(Policy::Retain) => {}
         Some(Policy::Recycle) => draft.start(Operation::Recycle {
             volume: volume.into_arc(),

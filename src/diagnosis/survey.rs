@@ -608,7 +608,7 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
 
     /// The main finding of a pod, looked into once.
     pub(super) fn pod_main(&self, pod: &Pod) -> Finding {
-        let key = (pod.metadata.namespace().to_owned(), pod.name().to_owned());
+        let key = (pod.namespace().to_owned(), pod.name().to_owned());
         let looked_into = || self.pods.lock().unwrap_or_else(PoisonError::into_inner);
         let found = looked_into().get(&key).filter(|(of, _)| of == pod).cloned();
         if let Some((_, main)) = found {

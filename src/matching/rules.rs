@@ -307,7 +307,7 @@ pub fn check_reserved<'a>(
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 pub fn check_phase(volume: &PersistentVolume) -> Result<(), Refusal<'_>> {
-    match volume.status.phase.as_ref() {
+    match volume.phase() {
         Some(VolumePhase::Available) => Ok(()),
         has => Err(Refusal::Phase { has }),
     }

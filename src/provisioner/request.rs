@@ -230,11 +230,7 @@ impl CreateVolume {
         let query = TopologyQuery {
             driver: &config.driver,
             claim_name: self.claim().metadata.name(),
-            allowed: self
-                .class()
-                .allowed_topologies
-                .as_deref()
-                .unwrap_or_default(),
+            allowed: self.class().allowed_topologies(),
             selected_node: Some(self.selected_node()),
             is_strict: topology.is_strict,
             is_immediate: topology.is_immediate,

@@ -188,15 +188,15 @@ pub fn check_deletable(config: &Config, volume: &PersistentVolume) -> Result<(),
         return Err(Kept::BeingDeleted);
     }
     if volume.status.phase != Some(VolumePhase::Released) {
-        let phase = volume.status.phase.as_ref();
+        let phase = volume.phase();
         return Err(Kept::NotReleased {
             phase: phase.map(ToString::to_string).unwrap_or_default(),
         });
     }
-    match &volume.spec.persistent_volume_reclaim_policy {
+    match volume.reclaim_policy() {
         Some(Policy::Delete) => Ok(()),
         policy => Err(Kept::Policy {
-            policy: policy.as_ref().map(ToString::to_string).unwrap_or_default(),
+            policy: policy.map(ToString::to_string).unwrap_or_default(),
         }),
     }
 }
@@ -208,7 +208,7 @@ pub fn check_deletable(config: &Config, volume: &PersistentVolume) -> Result<(),
 /// Follows `syncVolumeFinalizer` of sig-storage-lib-external-provisioner 13.
 pub(super) fn finalizer_edit(config: &Config, volume: &PersistentVolume) -> Edit<PersistentVolume> {
     let finalizer = names::EXTERNAL_PROVISIONER_FINALIZER;
-    let policy = volume.spec.persistent_volume_reclaim_policy.as_ref();
+    let policy = volume.reclaim_policy();
     let is_unwanted =
         !config.adds_finalizer || matches!(policy, Some(Policy::Retain | Policy::Recycle));
     let has = volume.metadata.has_finalizer(finalizer);

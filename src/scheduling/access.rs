@@ -256,7 +256,7 @@ pub fn check_access<'p>(
 fn uses(pod: &Pod, claim: &PersistentVolumeClaim) -> bool {
     !pod.node_name().is_empty()
         && !pod.is_finished()
-        && pod.metadata.namespace() == claim.metadata.namespace()
+        && pod.namespace() == claim.metadata.namespace()
         && pod.uses_claim(claim.metadata.name())
 }
 

@@ -164,7 +164,7 @@ fn claim_of(
     used: &PodVolumeClaim<'_>,
     view: &(impl ClusterView + ?Sized),
 ) -> Result<Arc<PersistentVolumeClaim>, SplitError> {
-    let namespace = pod.metadata.namespace();
+    let namespace = pod.namespace();
     let Some(claim) = view.claim(namespace, &used.claim) else {
         return Err(SplitError::ClaimMissing {
             claim: ClaimKey::new(namespace, &*used.claim),
@@ -173,7 +173,7 @@ fn claim_of(
     if used.is_ephemeral && !pod.owns(&claim) {
         return Err(SplitError::NotOwned {
             claim: ClaimKey::of(&claim),
-            pod: pod.metadata.key(),
+            pod: pod.key(),
         });
     }
     Ok(claim.into_arc())

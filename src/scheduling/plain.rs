@@ -130,7 +130,7 @@ pub fn find_pod_volumes_plain<V: SchedulingView + ?Sized>(
                 class: class.to_owned(),
             });
         };
-        let terms = class.allowed_topologies.as_deref().unwrap_or_default();
+        let terms = class.allowed_topologies();
         if !has_provisioner(&class) || !topology_terms_match(terms, labels) {
             volumes.reasons.insert(UnfitReason::NoVolume);
             return Ok(volumes);

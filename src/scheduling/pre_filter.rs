@@ -175,7 +175,7 @@ pub fn check_pod_claims(
     view: &(impl ClusterView + ?Sized),
 ) -> Result<(), ClaimNotReady> {
     for used in pod.claims() {
-        let claim = view.claim(pod.metadata.namespace(), &used.claim);
+        let claim = view.claim(pod.namespace(), &used.claim);
         check_claim(pod, &used, claim.as_deref())?;
     }
     Ok(())
@@ -206,7 +206,7 @@ fn check_claim(
     if used.is_ephemeral && !pod.owns(claim) {
         return Err(ClaimNotReady::NotOwned {
             claim: ClaimKey::of(claim),
-            pod: pod.metadata.key(),
+            pod: pod.key(),
         });
     }
     Ok(())

@@ -184,7 +184,7 @@ impl RescheduleReason {
 impl PendingBind {
     pub(super) fn new(pod: &Pod, node: &str) -> Self {
         PendingBind {
-            namespace: pod.metadata.namespace().to_owned(),
+            namespace: pod.namespace().to_owned(),
             pod: pod.name().to_owned(),
             uid: pod.metadata.uid().to_owned(),
             node: node.to_owned(),

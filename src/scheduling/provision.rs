@@ -47,7 +47,7 @@ impl<'a> ProvisionClass<'a> {
     {
         let prepare = || {
             let class = view.class(&self.name)?;
-            let terms = class.allowed_topologies.as_deref().unwrap_or_default();
+            let terms = class.allowed_topologies();
             let driver = view.csi_driver(class.provisioner());
             let looks_at_pools =
                 driver.is_some_and(|driver| driver.spec.storage_capacity == Some(true));

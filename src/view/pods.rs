@@ -15,7 +15,7 @@ pub(super) struct PodsByClaim {
 
 impl PodsByClaim {
     pub(super) fn insert(&mut self, pod: &Arc<Pod>) {
-        let namespace = pod.metadata.namespace();
+        let namespace = pod.namespace();
         for used in pod.claims() {
             let claims = self.namespaces.entry(namespace.into()).or_default();
             let pods = claims.entry(used.claim.into()).or_default();
@@ -24,7 +24,7 @@ impl PodsByClaim {
     }
 
     pub(super) fn remove(&mut self, pod: &Pod) {
-        let namespace = pod.metadata.namespace();
+        let namespace = pod.namespace();
         let Some(claims) = self.namespaces.get_mut(namespace) else {
             return;
         };

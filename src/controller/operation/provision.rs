@@ -537,7 +537,7 @@ impl Provisioning {
     /// The volume as it is created: bound from the beginning, so that no other
     /// claim can take it.
     fn dress(&self, mut volume: PersistentVolume) -> PersistentVolume {
-        let policy = volume.spec.persistent_volume_reclaim_policy.as_ref();
+        let policy = volume.reclaim_policy();
         let is_deleted_later = policy == Some(&PersistentVolumeReclaimPolicy::Delete);
         let metadata = &mut volume.metadata;
         metadata.name = Some(self.volume_name());

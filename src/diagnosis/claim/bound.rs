@@ -191,7 +191,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         let same_name = reference.is_some_and(|reference| {
             reference.name() == metadata.name() && reference.namespace() == metadata.namespace()
         });
-        let is_new = match self.claim.status.phase.as_ref().map(|phase| phase.as_str()) {
+        let is_new = match self.claim.phase().map(|phase| phase.as_str()) {
             None | Some("Pending") => true,
             Some("Lost") => same_name,
             Some(_) => false,

@@ -53,7 +53,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     fn no_place(&self, provisioner: &str) -> Option<TopologyError> {
         let view = self.survey.view;
         let class = view.class(self.claim.class_name())?;
-        let allowed = class.allowed_topologies.as_deref().unwrap_or_default();
+        let allowed = class.allowed_topologies();
         let node = self.selected_node();
         let places = self.places(provisioner);
         if !places.are_known {

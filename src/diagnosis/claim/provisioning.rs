@@ -149,7 +149,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     }
 
     pub(super) fn topology_unsatisfied(&self, class: &StorageClass) -> Option<Finding> {
-        let terms = class.allowed_topologies.as_deref().unwrap_or_default();
+        let terms = class.allowed_topologies();
         let nodes = &self.survey.nodes;
         if !self.survey.known.nodes || nodes.is_empty() || terms.is_empty() {
             return None;

@@ -58,7 +58,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     pub(super) fn leftover(&self, volume: &PersistentVolume) -> Vec<Finding> {
         let risk = volume::data_at_risk(self.survey, volume);
         let uid = volume.claim_ref().map(|reference| reference.uid());
-        let phase = volume.status.phase.as_ref();
+        let phase = volume.phase();
         let facts = ClaimFacts::ReleasedByEarlier {
             volume: volume.name().to_owned(),
             phase: phase.map(|phase| phase.to_string()).unwrap_or_default(),
@@ -118,7 +118,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
 
     fn earlier_volume(&self, volume: &PersistentVolume, risk: Option<&Finding>) -> Finding {
         let reference = volume.claim_ref();
-        let phase = volume.status.phase.as_ref();
+        let phase = volume.phase();
         let facts = ClaimFacts::EarlierVolume {
             volume: volume.name().to_owned(),
             phase: phase.map(|phase| phase.to_string()).unwrap_or_default(),

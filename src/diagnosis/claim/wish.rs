@@ -50,9 +50,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         };
         let mut finding = Finding::from(facts).with(again("naming another volume, or none"));
         let is_over = [VolumePhase::Released, VolumePhase::Failed];
-        let is_over = is_over
-            .iter()
-            .any(|phase| volume.status.phase.as_ref() == Some(phase));
+        let is_over = is_over.iter().any(|phase| volume.phase() == Some(phase));
         let is_own = ClaimKey::referred(reference) == ClaimKey::of(self.claim);
         if reference.uid().is_empty() {
             finding = finding.with(self.hand_over(&volume, reference.key()));

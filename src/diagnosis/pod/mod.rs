@@ -50,7 +50,7 @@ pub(super) fn diagnose<V: DiagnosticView + ?Sized>(survey: &Survey<'_, V>, pod: 
 /// The data of the pod's claims that are being deleted: it goes when the pod
 /// does.
 fn data_at_risk<V: DiagnosticView + ?Sized>(survey: &Survey<'_, V>, pod: &Pod) -> Vec<Finding> {
-    let namespace = pod.metadata.namespace();
+    let namespace = pod.namespace();
     let claims = pod.claims().take(TOLD);
     let risks = claims.filter_map(|claim| {
         let claim = survey.view.claim(namespace, &claim.claim)?;
@@ -173,7 +173,7 @@ fn refused<V: DiagnosticView + ?Sized>(
     pod: &Pod,
     refusal: PreFilterRefusal,
 ) -> Finding {
-    let namespace = pod.metadata.namespace();
+    let namespace = pod.namespace();
     let key = |claim: String| ClaimKey::new(namespace, claim);
     match refusal {
         PreFilterRefusal::NotReady(not_ready) => match not_ready {
@@ -278,7 +278,7 @@ fn in_use<V: DiagnosticView + ?Sized>(
 
 /// Other pods wait for a claim that is for one pod alone.
 fn contested<V: DiagnosticView + ?Sized>(survey: &Survey<'_, V>, pod: &Pod) -> Vec<Finding> {
-    let namespace = pod.metadata.namespace();
+    let namespace = pod.namespace();
     let claims = pod.claims().take(TOLD).filter_map(|of_pod| {
         let claim = survey.view.claim(namespace, &of_pod.claim)?;
         Sharing::of(&claim)

@@ -106,7 +106,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     /// An affinity cannot be changed in general: the object is to be made anew, and its data
     /// is not to go with it.
     fn again(&self, right: &str) -> Remedy {
-        let policy = self.volume.spec.persistent_volume_reclaim_policy.as_ref();
+        let policy = self.volume.reclaim_policy();
         let first = match policy {
             Some(Policy::Retain) | None => "",
             Some(_) => "set the policy to Retain, then ",

@@ -118,17 +118,17 @@ struct Examination<'s, 'a, V: ?Sized> {
 impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     /// The next sync makes it Available.
     fn not_available_yet(&self) -> Finding {
-        let phase = self.volume.status.phase.as_ref();
+        let phase = self.volume.phase();
         let phase = phase.map(|phase| phase.to_string()).unwrap_or_default();
         VolumeFacts::New { phase }.into()
     }
 
     fn is_phase(&self, phase: &VolumePhase) -> bool {
-        self.volume.status.phase.as_ref() == Some(phase)
+        self.volume.phase() == Some(phase)
     }
 
     fn recycle_deprecated(&self) -> Option<Finding> {
-        let policy = self.volume.spec.persistent_volume_reclaim_policy.as_ref();
+        let policy = self.volume.reclaim_policy();
         if policy != Some(&Policy::Recycle) {
             return None;
         }

@@ -100,7 +100,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     /// The controller does nothing: the volume is to be kept, or is somebody
     /// else's.
     fn left_alone(&self) -> Reclaim {
-        match &self.volume.spec.persistent_volume_reclaim_policy {
+        match self.volume.reclaim_policy() {
             Some(Policy::Delete) => self.left_to_provisioner(),
             _ => Reclaim::Kept,
         }

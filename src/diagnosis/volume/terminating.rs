@@ -182,8 +182,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     pub(super) fn is_on_no_node(&self, driver: &str) -> bool {
         let mut is_there = false;
         self.survey.view.visit_csi_nodes(&mut |csi_node| {
-            let mut drivers = csi_node.spec.drivers.iter().flatten();
-            is_there = drivers.any(|on_node| on_node.name.as_deref() == Some(driver));
+            is_there = csi_node.driver(driver).is_some();
             !is_there
         });
         self.survey.known.csi_nodes && !is_there

@@ -295,10 +295,8 @@ impl<'a> Selected<'a> {
 /// The labels that make up a node's place for a driver; none if the driver does
 /// not run there or knows no topology.
 fn topology_keys<'n>(csi_node: &'n CsiNode, driver: &str) -> &'n [String] {
-    let drivers = csi_node.spec.drivers.iter().flatten();
-    drivers
-        .into_iter()
-        .find(|entry| entry.name.as_deref() == Some(driver))
+    csi_node
+        .driver(driver)
         .and_then(|entry| entry.topology_keys.as_deref())
         .unwrap_or_default()
 }
