@@ -324,10 +324,7 @@ impl ObjectMeta {
     /// assert_eq!(meta.key(), "shop/data");
     /// ```
     pub fn key(&self) -> String {
-        match self.namespace() {
-            "" => self.name().to_owned(),
-            namespace => format!("{namespace}/{}", self.name()),
-        }
+        key(self.namespace(), self.name())
     }
 }
 
@@ -487,7 +484,7 @@ impl ObjectReference {
         self.uid.as_deref().unwrap_or_default()
     }
 
-    /// `NAMESPACE/NAME`, for messages; with an empty part where one is absent.
+    /// `NAMESPACE/NAME`, for messages; just the name if there is no namespace.
     /// [`ClaimKey::referred`](super::ClaimKey::referred) keeps the parts apart.
     ///
     /// ```
@@ -495,12 +492,18 @@ impl ObjectReference {
     /// use serde_json::{from_value, json};
     /// let claim: ObjectReference = from_value(json!({"namespace": "shop", "name": "data"}))?;
     /// assert_eq!(claim.key(), "shop/data");
-    /// // Unlike the key of an object: the slash stays.
     /// let node: ObjectReference = from_value(json!({"kind": "Node", "name": "node-a"}))?;
-    /// assert_eq!(node.key(), "/node-a");
+    /// assert_eq!(node.key(), "node-a");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn key(&self) -> String {
-        format!("{}/{}", self.namespace(), self.name())
+        key(self.namespace(), self.name())
+    }
+}
+
+fn key(namespace: &str, name: &str) -> String {
+    match namespace {
+        "" => name.to_owned(),
+        namespace => format!("{namespace}/{name}"),
     }
 }

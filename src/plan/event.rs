@@ -128,10 +128,7 @@ impl Event {
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub fn key(&self) -> String {
-        match self.regarding.namespace() {
-            "" => self.regarding.name().to_owned(),
-            _ => self.regarding.key(),
-        }
+        self.regarding.key()
     }
 }
 
