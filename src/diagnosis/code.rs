@@ -1,6 +1,7 @@
 //! The codes of all findings.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
@@ -25,6 +26,14 @@ pub enum Severity {
 }
 
 impl Severity {
+    /// Every severity, the least urgent first.
+    pub const ALL: [Severity; 4] = [
+        Severity::Fine,
+        Severity::Waiting,
+        Severity::Risk,
+        Severity::Fault,
+    ];
+
     /// The name, in lower case.
     ///
     /// ```
@@ -47,6 +56,54 @@ impl fmt::Display for Severity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
+}
+
+/// Reads what [`Display`](fmt::Display) writes.
+///
+/// ```
+/// use pvbind::diagnosis::Severity;
+/// assert_eq!("risk".parse(), Ok(Severity::Risk));
+/// ```
+impl FromStr for Severity {
+    type Err = SeverityError;
+
+    fn from_str(text: &str) -> Result<Self, SeverityError> {
+        let known = Severity::ALL.into_iter();
+        let mut read = known.filter(|severity| severity.as_str() == text);
+        read.next().ok_or_else(|| SeverityError {
+            text: text.to_owned(),
+        })
+    }
+}
+
+/// A text that is no [`Severity`].
+///
+/// ```
+/// use pvbind::diagnosis::Severity;
+/// assert_eq!(
+///     "Risk".parse::<Severity>().unwrap_err().to_string(),
+///     "`Risk` is no severity: there are fine, waiting, risk and fault",
+/// );
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no severity: there are fine, waiting, risk and fault")]
+pub struct SeverityError {
+    /// The text.
+    pub text: String,
+}
+
+/// A text that is no [`Code`].
+///
+/// ```
+/// use pvbind::diagnosis::Code;
+/// let error = "claim-broken".parse::<Code>().unwrap_err();
+/// assert_eq!(error.to_string(), "`claim-broken` is no code of a finding");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is no code of a finding")]
+pub struct CodeError {
+    /// The text.
+    pub text: String,
 }
 
 macro_rules! codes {
@@ -82,8 +139,7 @@ macro_rules! codes {
             /// use pvbind::diagnosis::Code;
             /// assert_eq!(Code::ClaimLostVolume.as_str(), "claim-lost-volume");
             /// // And back, as from a flag `--ignore claim-competes`.
-            /// let code = Code::ALL.iter().find(|code| code.as_str() == "claim-competes");
-            /// assert_eq!(code, Some(&Code::ClaimCompetes));
+            /// assert_eq!("claim-competes".parse(), Ok(Code::ClaimCompetes));
             /// ```
             pub fn as_str(self) -> &'static str {
                 match self {
@@ -125,6 +181,23 @@ macro_rules! codes {
 impl fmt::Display for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
+    }
+}
+
+/// Reads what [`Display`](fmt::Display) writes. Linear in the number of codes.
+///
+/// ```
+/// use pvbind::diagnosis::Code;
+/// assert_eq!("claim-lost-volume".parse(), Ok(Code::ClaimLostVolume));
+/// ```
+impl FromStr for Code {
+    type Err = CodeError;
+
+    fn from_str(text: &str) -> Result<Self, CodeError> {
+        let mut known = Code::ALL.iter().filter(|code| code.as_str() == text);
+        known.next().copied().ok_or_else(|| CodeError {
+            text: text.to_owned(),
+        })
     }
 }
 
@@ -407,5 +480,16 @@ mod tests {
         };
         let kinds: Vec<_> = Code::ALL.iter().map(|code| kind(&code).unwrap()).collect();
         assert!(kinds.is_sorted());
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        for code in Code::ALL {
+            assert_eq!(code.to_string().parse(), Ok(*code));
+        }
+        for severity in Severity::ALL {
+            assert_eq!(severity.to_string().parse(), Ok(severity));
+        }
+        assert!(Severity::ALL.is_sorted());
     }
 }

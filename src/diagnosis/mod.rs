@@ -38,7 +38,7 @@ mod parts;
 pub use parts::{ClaimStop, Counted, Holder, Miss, PodStanding, Rule, Slip};
 
 mod code;
-pub use code::{Code, Severity};
+pub use code::{Code, CodeError, Severity, SeverityError};
 
 mod finding;
 pub use finding::{Diagnosis, Facts, Finding, Kind, ObjectName, Patch, Remedy};

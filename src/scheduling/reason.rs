@@ -1,6 +1,8 @@
 //! Why a node does not fit, as upstream says it.
 
+use std::array;
 use std::fmt;
+use std::iter::Flatten;
 
 /// Why a node does not fit. `Display` is upstream's text.
 ///
@@ -101,9 +103,7 @@ impl fmt::Display for UnfitReason {
 ///
 /// ```
 /// use pvbind::scheduling::{UnfitReason, UnfitReasons};
-/// let mut reasons = UnfitReasons::default();
-/// reasons.insert(UnfitReason::VolumeMissing);
-/// reasons.insert(UnfitReason::NoVolume);
+/// let reasons = UnfitReasons::from_iter([UnfitReason::VolumeMissing, UnfitReason::NoVolume]);
 /// let codes: Vec<_> = reasons.iter().map(UnfitReason::code).collect();
 /// assert_eq!(codes, ["no-volume", "volume-missing"]);
 /// ```
@@ -154,16 +154,46 @@ impl UnfitReasons {
     ///
     /// ```
     /// use pvbind::scheduling::{UnfitReason, UnfitReasons};
-    /// let mut reasons = UnfitReasons::default();
-    /// for reason in [UnfitReason::NotEnoughSpace, UnfitReason::NodeAffinity] {
-    ///     reasons.insert(reason);
-    /// }
+    /// let reasons = UnfitReasons::from_iter([UnfitReason::NotEnoughSpace, UnfitReason::NodeAffinity]);
     /// let in_order: Vec<_> = reasons.iter().collect();
     /// assert_eq!(in_order, [UnfitReason::NodeAffinity, UnfitReason::NotEnoughSpace]);
     /// ```
     pub fn iter(self) -> impl Iterator<Item = UnfitReason> {
-        let all = UnfitReason::ALL.into_iter();
-        all.filter(move |&reason| self.contains(reason))
+        self.into_iter()
+    }
+}
+
+/// ```
+/// use pvbind::scheduling::{UnfitReason, UnfitReasons};
+/// let reasons = UnfitReasons::from_iter([UnfitReason::NoVolume]);
+/// assert!(reasons.contains(UnfitReason::NoVolume));
+/// ```
+impl FromIterator<UnfitReason> for UnfitReasons {
+    fn from_iter<I: IntoIterator<Item = UnfitReason>>(reasons: I) -> Self {
+        let mut set = UnfitReasons::default();
+        for reason in reasons {
+            set.insert(reason);
+        }
+        set
+    }
+}
+
+/// In upstream's order, as [`iter`](UnfitReasons::iter).
+///
+/// ```
+/// use pvbind::scheduling::{UnfitReason, UnfitReasons};
+/// let reasons: UnfitReasons = [UnfitReason::NotEnoughSpace, UnfitReason::NoVolume].into_iter().collect();
+/// for (place, reason) in reasons.into_iter().enumerate() {
+///     assert_eq!(reason.code(), ["no-volume", "not-enough-space"][place]);
+/// }
+/// ```
+impl IntoIterator for UnfitReasons {
+    type Item = UnfitReason;
+    type IntoIter = Flatten<array::IntoIter<Option<UnfitReason>, { UnfitReason::ALL.len() }>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        let all = UnfitReason::ALL.map(|reason| self.contains(reason).then_some(reason));
+        all.into_iter().flatten()
     }
 }
 

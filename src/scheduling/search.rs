@@ -407,13 +407,9 @@ impl<'a, V: SchedulingView + ?Sized> PodSearch<'a, V> {
 
     /// What speaks against the node for the sake of bound claims.
     pub(super) fn bound_reasons(&self, node: &Node) -> UnfitReasons {
-        let mut reasons = UnfitReasons::default();
         let labels = node.metadata.labels();
         let first = self.bound.iter().find_map(|bound| bound.refusal(labels));
-        if let Some(reason) = first {
-            reasons.insert(reason);
-        }
-        reasons
+        first.into_iter().collect()
     }
 
     /// The claims for which another node was selected.
