@@ -6,7 +6,7 @@ use std::fmt;
 
 use super::ClaimFacts;
 use super::words::{Cut, Modes, Name, Names, NamesOf, Parts};
-use crate::api::ClaimKey;
+use crate::api::{AccessMode, ClaimKey};
 
 impl fmt::Display for ClaimFacts {
     #[expect(clippy::too_many_lines, reason = "one sentence after the other")]
@@ -22,12 +22,16 @@ impl fmt::Display for ClaimFacts {
                 modes,
                 volume_mode,
             } => {
+                let and = |modes: &[AccessMode]| match modes {
+                    [] => String::new(),
+                    modes => format!(" {}", Modes(modes)),
+                };
                 write!(
                     f,
-                    "is bound to {}: asked {asked} {}, has {granted} {} {}",
+                    "is bound to {}: asked {asked}{}, has {granted}{} {}",
                     Name(volume),
-                    Modes(asked_modes),
-                    Modes(modes),
+                    and(asked_modes),
+                    and(modes),
                     Cut(volume_mode.as_str()),
                 )?;
                 match surplus.is_zero() {
@@ -408,5 +412,29 @@ impl fmt::Display for Keys<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.0.iter().map(ClaimKey::to_string).collect();
         NamesOf(&names, self.1).fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::VolumeMode;
+    use crate::quantity::Quantity;
+
+    #[test]
+    fn of_access_modes_that_are_not_there_nothing_is_said() {
+        let bound = ClaimFacts::Bound {
+            volume: "pv-1".to_owned(),
+            asked: Quantity::ZERO,
+            granted: "5Gi".parse().unwrap(),
+            surplus: "5Gi".parse().unwrap(),
+            asked_modes: Vec::new(),
+            modes: Vec::new(),
+            volume_mode: VolumeMode::Filesystem,
+        };
+        assert_eq!(
+            bound.to_string(),
+            "is bound to `pv-1`: asked 0, has 5Gi Filesystem, 5Gi more than asked"
+        );
     }
 }
