@@ -144,7 +144,9 @@ facts! {
             /// The sentence of the [`MatchReport`](crate::matching::MatchReport)
             /// on all volumes.
             summary: String,
-            /// How many volumes are refused, by main reason.
+            /// How many volumes are refused, by main reason; in the order of the
+            /// rules that [`Summary`](crate::matching::Summary) has, not of the
+            /// counts.
             refused: Vec<Counted>,
             /// The volumes that miss by least.
             nearest: Vec<Miss>,

@@ -46,6 +46,10 @@ pub struct Summary<'a> {
     /// The volume that the claim gets.
     pub chosen: Option<&'a PersistentVolume>,
     /// How many do not fit, by their main reason, in the order of the sentence.
+    /// That is one of rules, whatever the counts: an earlier claim's volumes,
+    /// class, volume mode, VolumeAttributesClass, access modes, size, selector,
+    /// other claims' volumes and reservations, being deleted, phase, and what
+    /// depends on the caller.
     pub refused: Vec<RefusedCount<'a>>,
     /// What is wrong with the claim itself.
     pub error: Option<FindError>,

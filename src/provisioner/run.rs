@@ -123,10 +123,12 @@ pub trait Driver {
         Err(format!("secret `{secret}` was not found"))
     }
 
-    /// The driver's name for a snapshot that a volume is to be filled with;
-    /// `None` for a source that is found without, which all others are. What is to
-    /// be checked first says [`RequestInputs::content_source`], a ReferenceGrant
-    /// for a source in another namespace above all.
+    /// The driver's name for what a volume is to be filled with. It is asked for
+    /// every source, for another claim and a populator's object too; only a
+    /// snapshot needs one, and for all others, which are found without, the answer
+    /// is `None`. What is to be checked first says
+    /// [`RequestInputs::content_source`], a ReferenceGrant for a source in another
+    /// namespace above all.
     ///
     /// # Errors
     /// A text that says what stands against reading from the source.
