@@ -183,7 +183,7 @@ impl Fake {
         if self.lock().hangs {
             std::future::pending::<()>().await;
         }
-        if self.lock().is_away_for(&who) {
+        if self.lock().refuses(&who) {
             return Err(io::Error::other("connection refused"));
         }
         let target = Target::of(parts.uri.path());
@@ -215,7 +215,15 @@ impl Fake {
             let since = parameter("resourceVersion").and_then(|version| version.parse().ok());
             let seconds = parameter("timeoutSeconds").and_then(|seconds| seconds.parse().ok());
             let (since, seconds) = (since.unwrap_or(0), seconds.unwrap_or(300));
-            return Ok(self.watch(target.resource, who, since, seconds));
+            let mut state = self.lock();
+            if state.gone_at_once > 0 {
+                state.gone_at_once -= 1;
+                let refusal = Refusal::new(410, "Expired", "too old resource version");
+                return Ok(reply(refusal.code, &refusal.status(), None));
+            }
+            drop(state);
+            let wants = parameter("allowWatchBookmarks").is_some_and(|wants| wants == "true");
+            return Ok(self.watch(target.resource, who, (since, wants), seconds));
         }
         let request = Request {
             at: Instant::now(),
@@ -279,7 +287,7 @@ impl Fake {
         })
     }
 
-    fn watch(&self, resource: String, who: String, since: u64, seconds: u64) -> Reply {
+    fn watch(&self, resource: String, who: String, since: (u64, bool), seconds: u64) -> Reply {
         let end = Instant::now() + Duration::from_secs(seconds);
         let events = self.events_since(resource, who, since, end);
         let body = StreamBody::new(events).boxed();
@@ -290,66 +298,97 @@ impl Fake {
         &self,
         resource: String,
         who: String,
-        since: u64,
+        (since, bookmarks): (u64, bool),
         end: Instant,
     ) -> impl Stream<Item = Result<Frame<Bytes>, io::Error>> + Send + Sync + use<> {
         let changed = self.changed.subscribe();
         let is_slow = self.lock().slow.take_if(|slow| *slow == resource).is_some();
         let slow_until = Instant::now() + Duration::from_secs(if is_slow { 20 } else { 0 });
-        // Where the history is read on: it only grows.
-        let begin = (self.clone(), changed, since, 0_usize);
-        futures::stream::unfold(begin, move |(fake, mut changed, since, mut read)| {
-            let (resource, who) = (resource.clone(), who.clone());
-            async move {
-                tokio::time::sleep_until(slow_until).await;
-                loop {
-                    changed.mark_unchanged();
-                    let mut late = None;
-                    {
-                        let state = fake.lock();
-                        if state.is_away_for(&who) {
-                            let broken = Err(io::Error::other("connection reset"));
-                            drop(state);
-                            return Some((broken, (fake, changed, since, read)));
-                        }
-                        let old = state.old_list.as_ref();
-                        if old.is_some_and(|(broken, _)| *broken == resource) {
-                            let status = Refusal::new(410, "Expired", "too old").status();
-                            let event = json!({"type": "ERROR", "object": status});
-                            drop(state);
-                            let frame = Frame::data(Bytes::from(format!("{event}\n")));
-                            return Some((Ok(frame), (fake, changed, since, read)));
-                        }
-                        let lag = state.lags.get(&*resource).copied().unwrap_or_default();
-                        while let Some((version, kind, event, at)) = state.history.get(read) {
-                            if state.hangs {
-                                break;
+        // The real one sends a bookmark two seconds before the end.
+        let mark_at = bookmarks.then(|| end - Duration::from_secs(2));
+        // Where the history is read on: it only grows, but for a restore, which
+        // ends the watches.
+        let begin = (self.clone(), changed, (since, mark_at), 0_usize);
+        futures::stream::unfold(
+            begin,
+            move |(fake, mut changed, (since, mark_at), mut read)| {
+                let (resource, who) = (resource.clone(), who.clone());
+                async move {
+                    tokio::time::sleep_until(slow_until).await;
+                    loop {
+                        changed.mark_unchanged();
+                        let mut late = None;
+                        {
+                            let state = fake.lock();
+                            if state.is_away_for(&who) {
+                                let broken = Err(io::Error::other("connection reset"));
+                                drop(state);
+                                return Some((broken, (fake, changed, (since, mark_at), read)));
                             }
-                            if *version <= since || *kind != resource {
-                                read += 1;
-                                continue;
+                            if since < state.compacted && read == 0 {
+                                let status = Refusal::new(410, "Expired", "too old").status();
+                                let event = json!({"type": "ERROR", "object": status});
+                                drop(state);
+                                let frame = Frame::data(Bytes::from(format!("{event}\n")));
+                                return Some((
+                                    Ok(frame),
+                                    (fake, changed, (since, mark_at), usize::MAX),
+                                ));
                             }
-                            if *at + lag > Instant::now() {
-                                late = Some(*at + lag);
-                                break;
+                            let old = state.old_list.as_ref();
+                            if old.is_some_and(|(broken, _)| *broken == resource) {
+                                let status = Refusal::new(410, "Expired", "too old").status();
+                                let event = json!({"type": "ERROR", "object": status});
+                                drop(state);
+                                let frame = Frame::data(Bytes::from(format!("{event}\n")));
+                                return Some((Ok(frame), (fake, changed, (since, mark_at), read)));
                             }
-                            let (version, line) = (*version, format!("{event}\n"));
-                            drop(state);
-                            let frame = Frame::data(Bytes::from(line));
-                            return Some((Ok(frame), (fake, changed, version, read + 1)));
+                            let lag = state.lags.get(&*resource).copied().unwrap_or_default();
+                            while let Some((version, kind, event, at)) = state.history.get(read) {
+                                if state.hangs {
+                                    break;
+                                }
+                                if *version <= since || *kind != resource {
+                                    read += 1;
+                                    continue;
+                                }
+                                if *at + lag > Instant::now() {
+                                    late = Some(*at + lag);
+                                    break;
+                                }
+                                let (version, line) = (*version, format!("{event}\n"));
+                                drop(state);
+                                let frame = Frame::data(Bytes::from(line));
+                                let since = (version, mark_at);
+                                return Some((Ok(frame), (fake, changed, since, read + 1)));
+                            }
                         }
-                    }
-                    let wake = late.map_or(end, |late| late.min(end));
-                    if tokio::time::timeout_at(wake, changed.changed())
-                        .await
-                        .is_err()
-                        && Instant::now() >= end
-                    {
-                        return None;
+                        let mark_due = mark_at.filter(|_| late.is_none());
+                        if mark_due.is_some_and(|at| at <= Instant::now()) {
+                            let mut state = fake.lock();
+                            state.bookmarks += 1;
+                            // One that waits for a version yet to come says so on.
+                            let version = state.version().max(since);
+                            drop(state);
+                            let mark = json!({"type": "BOOKMARK", "object": {"kind": "Any",
+                            "apiVersion": "v1",
+                            "metadata": {"resourceVersion": version.to_string()}}});
+                            let frame = Frame::data(Bytes::from(format!("{mark}\n")));
+                            return Some((Ok(frame), (fake, changed, (version, None), read)));
+                        }
+                        let wakes = [late, mark_due, Some(end)];
+                        let wake = wakes.into_iter().flatten().min().unwrap_or(end);
+                        if tokio::time::timeout_at(wake, changed.changed())
+                            .await
+                            .is_err()
+                            && Instant::now() >= end
+                        {
+                            return None;
+                        }
                     }
                 }
-            }
-        })
+            },
+        )
     }
 }
 

@@ -15,10 +15,13 @@ use super::{CLAIMS, EVENTS, Fault, Key, LEASES, Request, VOLUMES, key_of};
 /// What goes wrong with each request.
 type Faults = Box<dyn FnMut(&Request) -> Fault + Send>;
 
+/// A version, and the objects that there were then.
+pub(crate) type Backup = (u64, BTreeMap<Key, Value>);
+
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) objects: BTreeMap<Key, Value>,
-    version: u64,
+    pub(super) version: u64,
     /// Every change: its version, the resource, the watch event, and when.
     pub(super) history: Vec<(u64, String, Value, Instant)>,
     /// Every write to volumes and claims, in words, refused ones included.
@@ -32,6 +35,15 @@ pub(crate) struct State {
     pub(crate) wrongs: Vec<String>,
     /// Nobody answers.
     pub(crate) away: bool,
+    /// No request arrives any more, and the watches go on: an API server that
+    /// was told to stop.
+    pub(crate) leaving: bool,
+    /// What was before this version is forgotten: watches cannot begin there.
+    pub(crate) compacted: u64,
+    /// So many watches are refused with 410 before they begin.
+    pub(crate) gone_at_once: usize,
+    /// How many bookmarks were sent.
+    pub(crate) bookmarks: usize,
     /// So long takes each answer.
     pub(crate) takes: Duration,
     /// So much later the watches of a resource say what happened.
@@ -74,11 +86,13 @@ impl State {
     }
 
     pub(crate) fn all(&self, resource: &str) -> Vec<&Value> {
-        let objects = self
-            .objects
-            .iter()
-            .filter(|((kind, ..), _)| kind == resource);
-        objects.map(|(_, object)| object).collect()
+        self.each(resource).collect()
+    }
+
+    fn each(&self, resource: &str) -> impl Iterator<Item = &Value> {
+        let objects = self.objects.range(key_of(resource, "")..);
+        let objects = objects.take_while(move |((kind, ..), _)| kind == resource);
+        objects.map(|(_, object)| object)
     }
 
     /// The reasons of the events about an object of this name.
@@ -90,8 +104,28 @@ impl State {
             .collect()
     }
 
+    pub(super) fn refuses(&self, who: &str) -> bool {
+        self.leaving || self.is_away_for(who)
+    }
+
     pub(super) fn is_away_for(&self, who: &str) -> bool {
         self.away || self.cut_off.as_deref() == Some(who)
+    }
+
+    /// The resourceVersion of now.
+    pub(crate) fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// What a backup holds.
+    pub(crate) fn backup(&self) -> Backup {
+        (self.version, self.objects.clone())
+    }
+
+    /// Goes back to a backup, and knows nothing of what was since.
+    pub(crate) fn restore(&mut self, (version, objects): Backup) {
+        self.history.retain(|(at, ..)| *at <= version);
+        (self.version, self.objects) = (version, objects);
     }
 
     /// How many requests there were since, of this method and to this resource.
@@ -228,7 +262,12 @@ impl State {
     }
 
     pub(crate) fn list(&self, resource: &str) -> Value {
-        let mut items: Vec<_> = self.all(resource).into_iter().cloned().collect();
+        self.part_of_list(resource, 0, usize::MAX)
+    }
+
+    fn part_of_list(&self, resource: &str, begin: usize, limit: usize) -> Value {
+        let objects = self.each(resource).skip(begin).take(limit);
+        let mut items: Vec<_> = objects.cloned().collect();
         for item in &mut items {
             let fields = item.as_object_mut().unwrap();
             fields.remove("kind");
@@ -240,16 +279,16 @@ impl State {
 
     /// One page of a list, which the next page goes on with.
     fn page(&self, request: &Request) -> Value {
-        let mut list = self.list(&request.target.resource);
+        let resource = &request.target.resource;
         let Some(limit) = request.limit else {
-            return list;
+            return self.list(resource);
         };
+        // One more shows whether it goes on.
+        let mut list = self.part_of_list(resource, request.begin, limit + 1);
         let items = list["items"].as_array_mut().unwrap();
-        let end = items.len().min(request.begin + limit);
-        let goes_on = end < items.len();
-        *items = items[request.begin.min(end)..end].to_vec();
-        if goes_on {
-            list["metadata"]["continue"] = json!(end.to_string());
+        if items.len() > limit {
+            items.truncate(limit);
+            list["metadata"]["continue"] = json!((request.begin + limit).to_string());
         }
         list
     }
@@ -268,6 +307,9 @@ impl State {
         object["metadata"]["managedFields"] = json!([{"manager": "somebody"}]);
         if let Some(finalizer) = protection(resource) {
             object["status"] = json!({"phase": "Pending"});
+            if resource == VOLUMES {
+                object["status"]["lastPhaseTransitionTime"] = json!("2026-01-01T00:00:00Z");
+            }
             let finalizers = &mut object["metadata"]["finalizers"];
             let mut all = finalizers.as_array().cloned().unwrap_or_default();
             all.push(json!(finalizer));
@@ -291,8 +333,15 @@ impl State {
     }
 
     fn replace(&mut self, key: &Key, body: &Value) -> Result<Value, Refusal> {
-        let stored = self.objects.get(key);
-        let stored = stored.ok_or_else(|| Refusal::not_found(key))?;
+        let Some(stored) = self.objects.get(key) else {
+            check_new(&key.0, body)?;
+            return self.create(&key.0, body.clone());
+        };
+        if body["metadata"]["resourceVersion"].is_null() {
+            return Err(Refusal::invalid(
+                "metadata.resourceVersion: must be specified for an update",
+            ));
+        }
         if body["metadata"]["resourceVersion"] != stored["metadata"]["resourceVersion"] {
             return Err(Refusal::conflict(key));
         }
@@ -341,7 +390,7 @@ impl State {
                 if key.0 == VOLUMES && status["phase"] != stored["status"]["phase"] {
                     status["lastPhaseTransitionTime"] = json!("2026-01-01T00:00:00Z");
                 }
-                object = stored.clone();
+                object["spec"] = stored["spec"].clone();
                 object["status"] = status;
             }
             _ if has_status => object["status"] = stored["status"].clone(),
@@ -362,10 +411,7 @@ impl State {
         }
         let finalizers = object["metadata"]["finalizers"].as_array();
         if finalizers.is_none_or(|finalizers| finalizers.is_empty()) {
-            self.store(key.clone(), object.clone(), "DELETED");
-            return Ok(json!({"kind": "Status", "apiVersion": "v1", "metadata": {},
-                "status": "Success",
-                "details": {"name": key.2, "kind": key.0, "uid": object["metadata"]["uid"]}}));
+            return Ok(self.store(key.clone(), object, "DELETED"));
         }
         if !object["metadata"]["deletionTimestamp"].is_null() {
             return Ok(object);
@@ -380,11 +426,12 @@ impl State {
         let finalizers = metadata["finalizers"].as_array();
         let is_over = !metadata["deletionTimestamp"].is_null()
             && finalizers.is_none_or(|finalizers| finalizers.is_empty());
-        self.store(
-            key.clone(),
-            object,
-            if is_over { "DELETED" } else { "MODIFIED" },
-        )
+        if is_over {
+            // The answer is the object that was sent, of the version before.
+            self.store(key.clone(), object.clone(), "DELETED");
+            return object;
+        }
+        self.store(key.clone(), object, "MODIFIED")
     }
 
     /// What pv-protection and pvc-protection do.
@@ -397,17 +444,19 @@ impl State {
                 && !["Succeeded", "Failed"].contains(&pod["status"]["phase"].as_str().unwrap_or(""))
                 && volumes.is_some_and(|volumes| volumes.iter().any(claim))
         };
-        let done = self.objects.iter().filter_map(|(key, object)| {
+        let going = self.objects.iter().filter(|(key, object)| {
+            protection(&key.0).is_some() && !object["metadata"]["deletionTimestamp"].is_null()
+        });
+        let done = going.filter_map(|(key, object)| {
             let finalizer = protection(&key.0)?;
             let mut finalizers = object["metadata"]["finalizers"].as_array().cloned()?;
             let is_used = match finalizer {
                 "kubernetes.io/pv-protection" => object["status"]["phase"] == "Bound",
                 _ => pods.iter().any(|pod| uses(pod, key)),
             };
-            let is_going = !object["metadata"]["deletionTimestamp"].is_null();
             let before = finalizers.len();
             finalizers.retain(|has| has != finalizer);
-            (is_going && !is_used && finalizers.len() < before).then(|| {
+            (!is_used && finalizers.len() < before).then(|| {
                 let mut object = object.clone();
                 object["metadata"]["finalizers"] = json!(finalizers);
                 (key.clone(), object)
