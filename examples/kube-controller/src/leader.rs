@@ -54,6 +54,57 @@ impl LeaseSettings {
             every: Duration::from_secs(2),
         }
     }
+
+    /// With other times: how long the Lease is good, after how long without
+    /// renewal the leader stops, and how often it is tried.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use kube_controller::leader::LeaseSettings;
+    /// let lease = LeaseSettings::new("kube-system", "binder", "a");
+    /// let [short, mid, long] = [4, 20, 30].map(Duration::from_secs);
+    /// assert!(lease.clone().with_times(long, mid, short).is_ok());
+    /// assert!(lease.with_times(mid, long, short).is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// A leader with these times could not stop before the Lease ends, or not
+    /// try again before it must stop; or the Lease is good for less than a
+    /// second.
+    pub fn with_times(
+        self,
+        good_for: Duration,
+        stop_after: Duration,
+        every: Duration,
+    ) -> Result<Self, String> {
+        // In the Lease it stands in whole seconds, by which the others go.
+        let told = Duration::from_secs(good_for.as_secs());
+        if told.is_zero() {
+            return Err("the lease duration must be a second or more".to_owned());
+        }
+        if i32::try_from(told.as_secs()).is_err() {
+            return Err("the lease duration is too long".to_owned());
+        }
+        if stop_after >= told {
+            return Err(format!(
+                "the renew deadline, {stop_after:?}, must be less than the lease duration in \
+                 whole seconds, {told:?}"
+            ));
+        }
+        // As upstream, which waits up to a fifth longer at times.
+        if every.saturating_mul(6) / 5 >= stop_after {
+            return Err(format!(
+                "1.2 times the retry period, {every:?}, must be less than the renew deadline, \
+                 {stop_after:?}"
+            ));
+        }
+        Ok(LeaseSettings {
+            good_for: told,
+            stop_after,
+            every,
+            ..self
+        })
+    }
 }
 
 /// A candidate, or the leader.
@@ -271,7 +322,11 @@ impl Elector {
                 return false;
             }
             if self.term.is_some() {
-                error!(holder, "another process has the same identity");
+                error!(
+                    holder,
+                    "the Lease is not as it was left: another process has the same identity, or \
+                     the API server was restored from a backup"
+                );
                 return true;
             }
             // Written by this one before it was started again, or by another

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::builder::NonEmptyStringValueParser;
-use clap::{Parser, ValueEnum};
+use clap::{CommandFactory as _, Parser, ValueEnum};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use kube_controller::failures::with_causes;
@@ -55,6 +55,17 @@ struct Arguments {
     #[arg(long, value_name = "NAME", default_value = "pvbind-controller",
         value_parser = NonEmptyStringValueParser::new())]
     lease_name: String,
+    /// How long the Lease is good after it was renewed last, in whole seconds
+    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = time)]
+    leader_elect_lease_duration: Duration,
+    /// After how long without renewal the leader stops; less than the Lease is
+    /// good
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time)]
+    leader_elect_renew_deadline: Duration,
+    /// How often it is tried to take or renew the Lease; well less than the
+    /// deadline
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = time)]
+    leader_elect_retry_period: Duration,
     /// Who this is among several, no two with one name; by default the host and
     /// the process
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
@@ -85,7 +96,15 @@ struct Named(Arc<dyn Provisioner>);
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match start(Arguments::parse()).await {
+    let mut arguments = Arguments::parse();
+    let lease = match arguments.lease() {
+        Ok(lease) => lease,
+        Err(message) => {
+            let kind = clap::error::ErrorKind::ValueValidation;
+            Arguments::command().error(kind, message).exit()
+        }
+    };
+    match start(arguments, lease).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Not `eprintln!`, which panics when nobody reads it.
@@ -95,7 +114,19 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn start(arguments: Arguments) -> Result<(), Box<dyn Error>> {
+impl Arguments {
+    /// The Lease that they mean; the identity is settled from here on.
+    fn lease(&mut self) -> Result<LeaseSettings, String> {
+        let identity = self.identity.get_or_insert_with(default_identity);
+        LeaseSettings::new(&*self.lease_namespace, &*self.lease_name, &**identity).with_times(
+            self.leader_elect_lease_duration,
+            self.leader_elect_renew_deadline,
+            self.leader_elect_retry_period,
+        )
+    }
+}
+
+async fn start(arguments: Arguments, lease: LeaseSettings) -> Result<(), Box<dyn Error>> {
     start_log(arguments.log_format);
     let kubeconfig = arguments.kubeconfig.as_deref();
     let clients = Clients {
@@ -118,12 +149,6 @@ async fn start(arguments: Arguments) -> Result<(), Box<dyn Error>> {
         let listener = health::listen(address).await?;
         tokio::spawn(health.clone().serve(listener));
     }
-    let identity = arguments.identity.unwrap_or_else(default_identity);
-    let lease = LeaseSettings::new(
-        arguments.lease_namespace,
-        arguments.lease_name,
-        identity.clone(),
-    );
     let settings = Settings {
         resync: arguments.resync,
         provisioners: arguments
@@ -131,8 +156,8 @@ async fn start(arguments: Arguments) -> Result<(), Box<dyn Error>> {
             .into_iter()
             .map(|Named(provisioner)| provisioner)
             .collect(),
+        identity: lease.identity.clone(),
         lease: (!arguments.no_leader_election).then_some(lease),
-        identity,
         dry_run: arguments.dry_run,
     };
     run(clients, settings, health, stop).await;
@@ -265,6 +290,29 @@ mod tests {
         for option in ["--identity", "--lease-name", "--lease-namespace"] {
             assert!(parse(&[option, ""]).is_err(), "{option}");
             assert!(parse(&[option, "a"]).is_ok(), "{option}");
+        }
+    }
+
+    #[test]
+    fn the_times_of_the_lease_must_leave_time_to_stop() {
+        let lease = |options: &[&str]| parse(options)?.lease();
+        let usual = lease(&[]).unwrap();
+        assert_eq!(usual.good_for, LeaseSettings::new("", "", "").good_for);
+        let slow = [
+            "--leader-elect-lease-duration=60s",
+            "--leader-elect-renew-deadline=40s",
+            "--leader-elect-retry-period=5s",
+        ];
+        assert_eq!(lease(&slow).unwrap().stop_after, Duration::from_secs(40));
+        for wrong in [
+            "--leader-elect-lease-duration=10s",
+            "--leader-elect-lease-duration=10900ms",
+            "--leader-elect-lease-duration=900ms",
+            "--leader-elect-lease-duration=1000000h",
+            "--leader-elect-renew-deadline=15s",
+            "--leader-elect-retry-period=9s",
+        ] {
+            assert!(lease(&[wrong]).is_err(), "{wrong}");
         }
     }
 
