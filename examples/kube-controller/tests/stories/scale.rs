@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::cluster::{Controller, claim, class, volume};
-use crate::fake::{CLAIMS, EVENTS, Fake, VOLUMES};
+use crate::cluster::{Controller, claim, class, settings, volume};
+use crate::fake::{CLAIMS, EVENTS, Fake, State, VOLUMES, key_of};
 
 #[tokio::test(start_paused = true)]
 async fn two_thousand_new_claims_are_handed_over_a_few_at_a_time() {
@@ -100,6 +100,50 @@ async fn two_thousand_volumes_that_a_list_lacks_are_asked_about_a_few_at_a_time(
         state.at(CLAIMS, "shop/data", "/status/phase") == "Bound"
     })
     .await;
+    fake.assert_no_wrongs();
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hundred_thousand_volumes_cost_nothing_but_their_list() {
+    let fake = Fake::new();
+    let mut made = fake.create(volume("pv", "5Gi", json!({})));
+    made["status"]["phase"] = json!("Available");
+    fake.act(|state| {
+        state.objects.clear();
+        for number in 0..100_000 {
+            let name = format!("pv-{number}");
+            let mut volume = made.clone();
+            volume["metadata"]["name"] = json!(name);
+            volume["metadata"]["uid"] = json!(format!("uid-{name}"));
+            volume["spec"]["storageClassName"] = json!(format!("class-{}", number % 100));
+            state.objects.insert(key_of(VOLUMES, &name), volume);
+        }
+    });
+    for number in 0..100 {
+        let class = json!({"storageClassName": format!("class-{number}")});
+        fake.create(claim(&format!("data-{number}"), "5Gi", class));
+    }
+    let mut settings = settings("a");
+    // Looking at all of them again costs this test more time than anything else.
+    settings.resync = Duration::from_secs(3600);
+    let controller = Controller::with(&fake, settings);
+    let bound = |state: &State| {
+        let claims = state.all(CLAIMS).into_iter();
+        claims
+            .filter(|claim| claim["status"]["phase"] == "Bound")
+            .count()
+    };
+    fake.until("all claims are bound", |state| bound(state) == 100)
+        .await;
+    let begun = Instant::now();
+    // Each watch ends and begins anew.
+    tokio::time::sleep(Duration::from_secs(70)).await;
+    let state = fake.lock();
+    assert_eq!(state.writes.len(), 400, "four for each claim");
+    assert_eq!(state.requests_since(begun, "GET", VOLUMES), 0);
+    assert_eq!(controller.health.answer("/readyz"), (200, "ok, leads"));
+    drop(state);
     fake.assert_no_wrongs();
     controller.stop().await;
 }
