@@ -16,7 +16,7 @@ use crate::permit::Names;
 use crate::provisioner::{self, Provisioner};
 use crate::server::ApiServer;
 use crate::term::Term;
-use crate::watches::{self, WatchEnded};
+use crate::watches::{self, Broken};
 use crate::worker::{Inputs, Worker};
 
 /// How the controller is set up.
@@ -148,7 +148,7 @@ async fn lead(
     health: Health,
     (term, names): (Term, Names),
     stop: watch::Receiver<bool>,
-) -> Result<(), WatchEnded> {
+) -> Result<(), Broken> {
     let (tell, news) = mpsc::unbounded_channel();
     let (tell_answers, answers) = mpsc::unbounded_channel();
     let hands = |at_once| Hands {

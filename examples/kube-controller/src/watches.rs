@@ -4,6 +4,9 @@
 //! The snapshot that the [worker](crate::worker) keeps is the store of these
 //! reflectors: a store of kube's own would hold every object a second time.
 
+mod read;
+use read::{Lean, Read};
+
 use std::fmt::{Debug, Display};
 use std::pin::pin;
 use std::sync::Arc;
@@ -69,6 +72,8 @@ pub struct Name {
 pub struct Unreadable {
     /// Which object.
     pub name: Name,
+    /// Its uid.
+    pub uid: String,
     /// What is not understood.
     pub message: String,
 }
@@ -79,10 +84,17 @@ pub const KINDS: usize = 5;
 /// How long a list may take from one page to the next.
 const LISTING: Duration = Duration::from_secs(60);
 
-/// A watch that ended, which it never does.
+/// Why the work cannot go on from what is known.
 #[derive(Debug, thiserror::Error)]
-#[error("a watch ended: {0}")]
-pub struct WatchEnded(pub String);
+pub enum Broken {
+    /// A watch ended, which it never does.
+    #[error("a watch ended: {0}")]
+    WatchEnded(String),
+    /// The API server has an object in an older version than it had: it was
+    /// restored from a backup. The text names the object.
+    #[error("the API server has an older {0} than it had, as after a restore from a backup")]
+    WentBack(String),
+}
 
 /// Starts the watches. They end when the receiver is gone or the tasks are
 /// dropped.
@@ -91,27 +103,27 @@ pub fn start(client: &Client, news: &UnboundedSender<News>, health: &Health) -> 
     let (client, news) = (client.clone(), news.clone());
     let all = |tell_health: &Health| (news.clone(), tell_health.clone());
     watches.spawn(follow(
-        Api::<core::PersistentVolume>::all(client.clone()),
+        Api::<Read<core::PersistentVolume>>::all(client.clone()),
         all(health),
         News::Volume,
     ));
     watches.spawn(follow(
-        Api::<core::PersistentVolumeClaim>::all(client.clone()),
+        Api::<Read<core::PersistentVolumeClaim>>::all(client.clone()),
         all(health),
         News::Claim,
     ));
     watches.spawn(follow(
-        Api::<storage::StorageClass>::all(client.clone()),
+        Api::<Read<storage::StorageClass>>::all(client.clone()),
         all(health),
         News::Class,
     ));
     watches.spawn(follow(
-        Api::<core::Pod>::all(client.clone()),
+        Api::<Read<core::Pod>>::all(client.clone()),
         all(health),
         News::Pod,
     ));
     watches.spawn(follow(
-        Api::<core::Node>::all(client.clone()),
+        Api::<Read<core::Node>>::all(client.clone()),
         all(health),
         News::Node,
     ));
@@ -119,7 +131,7 @@ pub fn start(client: &Client, news: &UnboundedSender<News>, health: &Health) -> 
 }
 
 async fn follow<Theirs, Ours>(
-    api: Api<Theirs>,
+    api: Api<Read<Theirs>>,
     (news, health): (UnboundedSender<News>, Health),
     tell: fn(Told<Ours>) -> News,
 ) where
@@ -127,23 +139,22 @@ async fn follow<Theirs, Ours>(
     Ours: TryFrom<Theirs, Error: Display>,
 {
     let kind = Theirs::plural(&()).into_owned();
-    let read = |object: Theirs| {
-        let name = name_of(&object);
-        Ours::try_from(object).map(Arc::new).map_err(|error| {
-            let message = error.to_string();
-            Unreadable { name, message }
-        })
+    let read = |object: Read<Theirs>| {
+        let (name, uid) = (name_of(&object), object.uid().unwrap_or_default());
+        let ours = object.object.and_then(|object| {
+            let ours = Ours::try_from(object).map(Arc::new);
+            ours.map_err(|error| error.to_string())
+        });
+        ours.map_err(|message| Unreadable { name, uid, message })
     };
     let mut failures = Failures::default();
     let broken = format!("the watch of {kind} broke off and is started again");
+    let mut delays = Delays::default();
     loop {
         // A connection that is dead without a word is noticed five seconds later.
         let config = watcher::Config::default().timeout(60);
         let events = watcher(api.clone(), config).backoff(Delays::default());
-        let mut events = pin!(events.modify(|object| {
-            object.managed_fields_mut().clear();
-            object.make_lean();
-        }));
+        let mut events = pin!(events);
         let (mut listed, mut unreadable) = (Vec::new(), Vec::new());
         let mut is_listed = false;
         loop {
@@ -193,6 +204,9 @@ async fn follow<Theirs, Ours>(
                 Err(error) => {
                     health.watch_failed(&kind);
                     failures.tell(&broken, &with_causes(&error));
+                    if needs_list(&error) {
+                        break;
+                    }
                     continue;
                 }
             };
@@ -201,6 +215,21 @@ async fn follow<Theirs, Ours>(
                 return;
             }
         }
+        tokio::time::sleep(delays.next().unwrap_or_default()).await;
+    }
+}
+
+/// Whether everything is to be listed again after a watch failed; kube would go
+/// on where it broke off. An API server that was away may be another one when it
+/// is back, of a backup: it has nothing to say until its versions come up to
+/// where the watch was. And one that says 410 at once will say it again.
+fn needs_list(error: &watcher::Error) -> bool {
+    match error {
+        watcher::Error::WatchStartFailed(kube::Error::Api(status)) => {
+            status.code == 410 || status.code >= 500
+        }
+        watcher::Error::WatchStartFailed(_) => true,
+        _ => false,
     }
 }
 
@@ -208,38 +237,6 @@ fn name_of(object: &impl ResourceExt) -> Name {
     Name {
         namespace: object.namespace().unwrap_or_default(),
         name: object.name_any(),
-    }
-}
-
-/// Objects lose what no decision about storage looks at, before they are held
-/// in memory.
-trait Lean {
-    fn make_lean(&mut self) {}
-}
-
-impl Lean for core::PersistentVolume {}
-impl Lean for core::PersistentVolumeClaim {}
-impl Lean for storage::StorageClass {}
-
-impl Lean for core::Pod {
-    fn make_lean(&mut self) {
-        if let Some(spec) = &mut self.spec {
-            spec.containers.clear();
-            spec.init_containers = None;
-            spec.ephemeral_containers = None;
-        }
-        if let Some(status) = &mut self.status {
-            *status = core::PodStatus {
-                phase: status.phase.take(),
-                ..core::PodStatus::default()
-            };
-        }
-    }
-}
-
-impl Lean for core::Node {
-    fn make_lean(&mut self) {
-        self.status = None;
     }
 }
 

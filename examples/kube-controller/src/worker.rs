@@ -20,12 +20,13 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
+use crate::failures::Failures;
 use crate::finalizers::without_vain_finalizers;
 use crate::health::Health;
 use crate::operations::{Backend, Hands, Operations};
 use crate::queue::{Key, Queue};
 use crate::server::Answer;
-use crate::watches::{KINDS, Name, News, WatchEnded};
+use crate::watches::{Broken, KINDS, Name, News};
 
 /// How long the snapshot remembers the identity of what is gone.
 const MEMORY: Duration = Duration::from_secs(600);
@@ -63,11 +64,14 @@ pub struct Worker {
     listed: HashSet<&'static str>,
     /// What is there and not understood, by kind.
     unreadable: HashMap<&'static str, HashMap<Name, String>>,
+    reminder: Failures,
     /// The uids of what is gone, and since when.
     gone: HashMap<String, Instant>,
     /// What a list lacked that may be older than the object: see
     /// [`Worker::settle_doubts`].
     doubts: Vec<Key>,
+    /// An object of which the API server has an older version than it had.
+    went_back: Option<String>,
 }
 
 impl Worker {
@@ -92,8 +96,10 @@ impl Worker {
             told: HashMap::new(),
             listed: HashSet::new(),
             unreadable: HashMap::new(),
+            reminder: Failures::default(),
             gone: HashMap::new(),
             doubts: Vec::new(),
+            went_back: None,
         }
     }
 
@@ -101,8 +107,8 @@ impl Worker {
     /// an end.
     ///
     /// # Errors
-    /// A watch ended.
-    pub async fn work(mut self, mut inputs: Inputs) -> Result<(), WatchEnded> {
+    /// A watch ended, or the API server went back in time.
+    pub async fn work(mut self, mut inputs: Inputs) -> Result<(), Broken> {
         loop {
             self.health.beat();
             while let Ok(news) = inputs.news.try_recv() {
@@ -121,6 +127,10 @@ impl Worker {
             tokio::select! {
                 () = self.settle_doubts() => {}
                 _ = inputs.stop.changed() => continue,
+            }
+            if let Some(object) = self.went_back.take() {
+                // What is known of other objects may be of that future, too.
+                return Err(Broken::WentBack(object));
             }
             if self.is_ready()
                 && self.doubts.is_empty()
@@ -147,7 +157,7 @@ impl Worker {
                 Some(ended) = inputs.watches.join_next() => {
                     // Without it, what is gone would stay.
                     let why = ended.err().map(|error| error.to_string());
-                    return Err(WatchEnded(why.unwrap_or_default()));
+                    return Err(Broken::WatchEnded(why.unwrap_or_default()));
                 }
                 _ = inputs.stop.changed() => {}
                 () = tokio::time::sleep_until(wake) => {}
@@ -192,12 +202,29 @@ impl Worker {
     fn queue_all(&mut self, now: Instant) {
         self.next_resync = Some(now + self.resync);
         self.gone.retain(|_, since| *since + MEMORY > now);
+        self.remind_of_unreadable();
         let snapshot = self.backend.snapshot.lock();
         for volume in snapshot.volumes().iter() {
             self.queue.add_again(Key::Volume(volume.name().to_owned()));
         }
         for claim in snapshot.claims() {
             self.queue.add_again(Key::Claim(ClaimKey::of(claim)));
+        }
+    }
+
+    /// Who looks at the log hours later sees it, too.
+    fn remind_of_unreadable(&mut self) {
+        let count: usize = self.unreadable.values().map(HashMap::len).sum();
+        let first = self.unreadable.iter().flat_map(|(kind, objects)| {
+            let names = objects.keys();
+            names.map(move |name| format!("{kind} {} {}", name.namespace, name.name))
+        });
+        match first.min() {
+            None => self.reminder.over(),
+            Some(first) => self.reminder.tell(
+                "objects are not understood, and what depends on them waits",
+                &format!("{count}, such as {first}"),
+            ),
         }
     }
 

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
-use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
-use pvbind::plan::{ApiError, Written};
+use pvbind::api::{ClaimKey, ObjectMeta, ObjectReference, PersistentVolume, PersistentVolumeClaim};
+use pvbind::plan::{ApiError, Event, EventReason, EventType, Written};
 use pvbind::view::{Applied, Snapshot, Stored, is_older_version};
 use tokio::time::Instant;
 use tracing::{error, info, warn};
 
 use super::Worker;
+use crate::events::Publisher;
 use crate::operations::Backend;
 use crate::queue::Key;
 use crate::server::Answer;
@@ -93,11 +94,12 @@ impl Worker {
     ) -> (Vec<Arc<T>>, Vec<Arc<T>>) {
         let mut snapshot = self.backend.snapshot.lock();
         let unreadable = self.unreadable.entry(kind).or_default();
+        let events = (!self.dry_run).then_some(&self.hands.events);
         match told {
             Told::All(objects, not_understood) => {
                 unreadable.clear();
                 for object in not_understood {
-                    note_unreadable(unreadable, kind, object);
+                    note_unreadable(unreadable, kind, object, events);
                 }
                 let uids: HashSet<&str> = objects.iter().map(|object| object.uid()).collect();
                 let mut gone = held(&snapshot);
@@ -108,6 +110,23 @@ impl Worker {
                 let is_newer = |object: &Arc<T>| {
                     newest.is_none_or(|newest| is_older_version(newest, object.version()))
                 };
+                // Of what this controller writes, a list may be older.
+                let mut older = Vec::new();
+                for object in objects.iter() {
+                    let Name { namespace, name } = object.name();
+                    if let Some(held) = snapshot.find::<T>(&namespace, &name)
+                        && held.uid() == object.uid()
+                        && is_older_version(object.version(), held.version())
+                    {
+                        older.push(object);
+                    }
+                }
+                for object in older {
+                    match object.sync_key() {
+                        Some(key) => self.doubts.push(key),
+                        None => self.went_back = Some(format!("{kind} {}", object.name().name)),
+                    }
+                }
                 let (kept, gone): (Vec<_>, Vec<_>) = gone
                     .into_iter()
                     .partition(|object| unreadable.contains_key(&object.name()));
@@ -142,7 +161,7 @@ impl Worker {
                 }
             }
             Told::Unreadable(object) => {
-                note_unreadable(unreadable, kind, object);
+                note_unreadable(unreadable, kind, object, events);
                 (Vec::new(), Vec::new())
             }
             Told::UnreadableGone(name) => {
@@ -183,7 +202,12 @@ impl Worker {
             self.health.beat();
             for (key, answer) in asked.into_iter().zip(answers) {
                 match answer {
-                    Ok(Some(there)) => apply_written(&self.backend, &self.gone, &there),
+                    Ok(Some(there)) => {
+                        if self.is_older_than_held(&there) {
+                            self.went_back = Some(key.to_string());
+                        }
+                        apply_written(&self.backend, &self.gone, &there);
+                    }
                     Ok(None) => self.is_gone(&key),
                     Err(error) => {
                         warn!(object = %key, %error, "cannot tell whether it is gone");
@@ -195,6 +219,29 @@ impl Worker {
                 tokio::time::sleep(DOUBT).await;
                 return;
             }
+        }
+    }
+
+    /// Whether the API server, asked now, has an older version than it had.
+    fn is_older_than_held(&self, there: &Written) -> bool {
+        let snapshot = self.backend.snapshot.lock();
+        let is_older = |there: &ObjectMeta, held: Option<&ObjectMeta>| {
+            held.is_some_and(|held| {
+                held.uid() == there.uid()
+                    && is_older_version(there.resource_version(), held.resource_version())
+            })
+        };
+        match there {
+            Written::Volume(volume) => {
+                let held = snapshot.find::<PersistentVolume>("", volume.name());
+                is_older(&volume.metadata, held.map(|held| &held.metadata))
+            }
+            Written::Claim(claim) => {
+                let (namespace, name) = (claim.metadata.namespace(), claim.metadata.name());
+                let held = snapshot.find::<PersistentVolumeClaim>(namespace, name);
+                is_older(&claim.metadata, held.map(|held| &held.metadata))
+            }
+            _ => false,
         }
     }
 
@@ -301,14 +348,45 @@ pub(super) fn apply_written(backend: &Backend, gone: &HashMap<String, Instant>, 
     }
 }
 
-fn note_unreadable(unreadable: &mut HashMap<Name, String>, kind: &'static str, object: Unreadable) {
+fn note_unreadable(
+    unreadable: &mut HashMap<Name, String>,
+    kind: &'static str,
+    object: Unreadable,
+    events: Option<&Publisher>,
+) {
     let (namespace, name) = (&object.name.namespace, &object.name.name);
     let error = &object.message;
     error!(
         kind,
         namespace, name, error, "is not understood; what depends on it must wait"
     );
+    if let (Some(events), Some(regarding)) = (events, reference(kind, &object)) {
+        events.publish(&Event {
+            regarding,
+            event_type: EventType::Warning,
+            reason: EventReason::FailedBinding,
+            message: format!("The controller cannot read this object: {error}"),
+        });
+    }
     unreadable.insert(object.name, object.message);
+}
+
+/// What an event about an object refers to, for the kinds that are synced.
+fn reference(kind: &str, object: &Unreadable) -> Option<ObjectReference> {
+    let kind = match kind {
+        "volumes" => "PersistentVolume",
+        "claims" => "PersistentVolumeClaim",
+        _ => return None,
+    };
+    let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    Some(ObjectReference {
+        kind: text(kind),
+        api_version: text("v1"),
+        namespace: text(&object.name.namespace),
+        name: text(&object.name.name),
+        uid: text(&object.uid),
+        ..ObjectReference::default()
+    })
 }
 
 /// What the worker looks at in objects of every kind.
