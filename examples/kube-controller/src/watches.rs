@@ -92,7 +92,9 @@ pub enum Broken {
     WatchEnded(String),
     /// The API server has an object in an older version than it had: it was
     /// restored from a backup. The text names the object.
-    #[error("the API server has an older {0} than it had, as after a restore from a backup")]
+    #[error(
+        "the API server has an older version of {0} than it had, as after a restore from a backup"
+    )]
     WentBack(String),
 }
 
