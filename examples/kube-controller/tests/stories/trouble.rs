@@ -293,7 +293,7 @@ async fn an_api_server_whose_watches_outlive_it_loses_nothing() {
 async fn a_watch_that_comes_too_late_begins_with_a_list() {
     // The real one says 410 in the watch; some proxies say it at once, and again
     // each time.
-    for at_once in [0, 1, 3] {
+    for at_once in [false, true] {
         let fake = Fake::new();
         let class = |name: &str| json!({"storageClassName": name});
         fake.create(volume("gone", "5Gi", class("a")));
@@ -320,7 +320,6 @@ async fn a_watch_that_comes_too_late_begins_with_a_list() {
         let state = fake.lock();
         assert_eq!(state.at(VOLUMES, "gone", "/status/phase"), "Released");
         assert_eq!(state.at(CLAIMS, "shop/new", "/status/phase"), "Bound");
-        assert_eq!(state.gone_at_once, 0);
         drop(state);
         fake.assert_no_wrongs();
         controller.stop().await;

@@ -215,9 +215,8 @@ impl Fake {
             let since = parameter("resourceVersion").and_then(|version| version.parse().ok());
             let seconds = parameter("timeoutSeconds").and_then(|seconds| seconds.parse().ok());
             let (since, seconds) = (since.unwrap_or(0), seconds.unwrap_or(300));
-            let mut state = self.lock();
-            if state.gone_at_once > 0 {
-                state.gone_at_once -= 1;
+            let state = self.lock();
+            if state.gone_at_once && since < state.compacted {
                 let refusal = Refusal::new(410, "Expired", "too old resource version");
                 return Ok(reply(refusal.code, &refusal.status(), None));
             }

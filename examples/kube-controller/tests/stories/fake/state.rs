@@ -40,8 +40,8 @@ pub(crate) struct State {
     pub(crate) leaving: bool,
     /// What was before this version is forgotten: watches cannot begin there.
     pub(crate) compacted: u64,
-    /// So many watches are refused with 410 before they begin.
-    pub(crate) gone_at_once: usize,
+    /// Such watches are refused with 410, instead of beginning and saying so.
+    pub(crate) gone_at_once: bool,
     /// How many bookmarks were sent.
     pub(crate) bookmarks: usize,
     /// So long takes each answer.
