@@ -13,12 +13,40 @@ use crate::view::ClusterView;
 /// What was done in an operation.
 ///
 /// ```
-/// use pvbind::controller::{OperationEnd, OperationReport};
-/// use pvbind::plan::{ApiError, ApiErrorKind};
-/// let error = ApiError { kind: ApiErrorKind::Other, message: "timed out".to_owned() };
-/// let report = OperationReport { done: Vec::new(), end: OperationEnd::ReadFailed(error) };
-/// // For the log: the next sync of the object starts the operation again.
-/// assert_eq!(report.error().as_deref(), Some("timed out"));
+/// # use std::sync::Arc;
+/// # use pvbind::api::{PersistentVolume, StorageClass};
+/// # use pvbind::controller::{Backend, Config, DeleteError, InTreePlugin, MemoryServer, ProvisionRequest};
+/// use pvbind::controller::{OperationEnd, OperationReport, run_operation};
+/// use pvbind::plan::Operation;
+/// # use pvbind::view::Snapshot;
+/// # let (mut config, mut view) = (Config::default(), Snapshot::new());
+/// # config.plugins.push(InTreePlugin { can_delete: true, ..InTreePlugin::new("kubernetes.io/nfs", ["nfs"]) });
+/// # let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+/// #     "metadata": {"name": "pv-1", "uid": "u-1"}, "status": {"phase": "Released"},
+/// #     "spec": {"persistentVolumeReclaimPolicy": "Delete", "nfs": {"path": "/exports/1"},
+/// #         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-2"}}}))?;
+/// # let volume = Arc::new(volume);
+/// # view.apply(Arc::clone(&volume));
+/// # let mut server = MemoryServer::new(view.clone());
+/// # struct Nfs;
+/// impl Backend for Nfs {
+///     fn delete(&mut self, _plugin: &str, _: &PersistentVolume) -> Result<(), DeleteError> {
+///         Err(DeleteError::Failed("the server is down".to_owned()))
+///     }
+/// #     fn start_provisioner(&mut self, _: &str, _: &StorageClass) -> Result<(), String> { panic!() }
+/// #     fn provision(&mut self, _: &ProvisionRequest) -> Result<PersistentVolume, String> { panic!() }
+/// #     fn recycle(&mut self, _: &str, _: &PersistentVolume) -> Result<(), String> { panic!() }
+/// }
+/// let delete = Operation::Delete { volume };
+/// let report: OperationReport = run_operation(&config, &view, &mut server, &mut Nfs, delete);
+/// // The operation itself came to its end: it has told what the backend could not do.
+/// assert_eq!(report.end, OperationEnd::Finished);
+/// let steps: Vec<_> = report.done.iter().map(|done| done.step.to_string()).collect();
+/// assert_eq!(steps, [
+///     "update persistentvolumes/status pv-1", // its phase is Failed
+///     "event Warning VolumeFailedDelete on PersistentVolume pv-1: the server is down",
+/// ]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[must_use]

@@ -166,10 +166,33 @@ pub fn diagnose_pod<V: DiagnosticView + ?Sized>(config: &Config, view: &V, pod: 
 /// One [`Survey`], and a question to it for each claim, volume and pod.
 ///
 /// ```
+/// use pvbind::api::read_objects;
 /// use pvbind::controller::Config;
-/// use pvbind::diagnosis::diagnose_view;
+/// use pvbind::diagnosis::{TextStyle, diagnose_view};
 /// use pvbind::view::Snapshot;
-/// assert_eq!(diagnose_view(&Config::default(), &Snapshot::new()).iter().count(), 0);
+/// // One claim is bound, as it should be; the other has a slip of the pen.
+/// let snapshot: Snapshot = read_objects(r#"
+///     {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": "csi.example.com",
+///      "volumeBindingMode": "Immediate"}
+///     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "status": {"phase": "Bound"},
+///      "spec": {"storageClassName": "fast", "capacity": {"storage": "5Gi"},
+///               "claimRef": {"namespace": "shop", "name": "data", "uid": "u-1"}}}
+///     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
+///          "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+///      "spec": {"storageClassName": "fast", "volumeName": "pv-1"}, "status": {"phase": "Bound"}}
+///     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "logs", "uid": "u-2"},
+///      "spec": {"storageClassName": "fasst"}, "status": {"phase": "Pending"}}"#)?
+/// .into_iter()
+/// .collect();
+/// let overview = diagnose_view(&Config::default(), &snapshot).text(TextStyle::wide(120));
+/// assert_eq!(
+///     overview.lines().next(),
+///     Some(
+///         "fault   claim shop/logs: has class `fasst`, which does not exist; \
+///          there is `fast` [claim-class-missing]"
+///     ),
+/// );
+/// # Ok::<(), pvbind::api::ReadError>(())
 /// ```
 pub fn diagnose_view<V: DiagnosticView + ?Sized>(config: &Config, view: &V) -> ViewDiagnosis {
     Survey::new(config, view).view()

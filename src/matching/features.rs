@@ -38,10 +38,21 @@ impl Features {
     /// The same gates, with `VolumeAttributesClass` as given.
     ///
     /// ```
-    /// use pvbind::matching::Features;
-    ///
-    /// let features = Features::default().with_volume_attributes_class(false);
-    /// assert!(!features.volume_attributes_class);
+    /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+    /// use pvbind::matching::{Features, SearchOptions, find_best_match_for_claim};
+    /// let volume: PersistentVolume = serde_json::from_str(r#"{"metadata": {"name": "pv-1"},
+    ///     "spec": {"volumeAttributesClassName": "gold"}, "status": {"phase": "Available"}}"#)?;
+    /// let claim: PersistentVolumeClaim =
+    ///     serde_json::from_str(r#"{"spec": {"volumeAttributesClassName": "gold"}}"#)?;
+    /// let find = |is_on| {
+    ///     let features = Features::default().with_volume_attributes_class(is_on);
+    ///     let options = SearchOptions { features, ..SearchOptions::default() };
+    ///     find_best_match_for_claim(&claim, [&volume], options)
+    /// };
+    /// assert_eq!(find(true), Ok(Some(&volume)));
+    /// // Off, as in a cluster of 1.33: the claim asks for what that cluster does not have.
+    /// assert!(find(false).is_err());
+    /// # Ok::<(), serde_json::Error>(())
     /// ```
     #[must_use]
     pub fn with_volume_attributes_class(self, is_on: bool) -> Self {

@@ -14,10 +14,25 @@ use crate::selector::{CompiledLabelSelector, SelectorError};
 /// How the controller searches for a claim.
 ///
 /// ```
-/// use pvbind::matching::SearchOptions;
-///
-/// let waits = SearchOptions { delay_binding: true, ..SearchOptions::default() };
-/// assert!(waits.features.volume_attributes_class);
+/// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
+/// use pvbind::matching::{SearchOptions, find_best_match_for_claim};
+/// # use serde_json::json;
+/// # let claim: PersistentVolumeClaim =
+/// #     serde_json::from_value(json!({"metadata": {"namespace": "shop", "name": "data", "uid": "u-1"}}))?;
+/// # let volume = |spec| serde_json::from_value::<PersistentVolume>(
+/// #     json!({"metadata": {"name": "pv-1"}, "spec": spec, "status": {"phase": "Available"}}));
+/// let free = volume(json!({}))?;
+/// let reserved = volume(json!({"claimRef": {"namespace": "shop", "name": "data"}}))?;
+/// let is_taken = |volume: &PersistentVolume, delay_binding| {
+///     let options = SearchOptions { delay_binding, ..SearchOptions::default() };
+///     find_best_match_for_claim(&claim, [volume], options).map(|found| found.is_some())
+/// };
+/// // A class with Immediate; and WaitForFirstConsumer, where the scheduler is to choose.
+/// assert_eq!(is_taken(&free, false), Ok(true));
+/// assert_eq!(is_taken(&free, true), Ok(false));
+/// // It has chosen, or somebody did by hand.
+/// assert_eq!(is_taken(&reserved, true), Ok(true));
+/// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchOptions {

@@ -3,9 +3,25 @@
 /// What the API server answers instead of what was asked for.
 ///
 /// ```
-/// use pvbind::plan::{ApiError, ApiErrorKind};
-/// let error = ApiError::new(ApiErrorKind::Other, "timed out");
-/// assert_eq!(error.to_string(), "timed out");
+/// # use pvbind::api::read_objects;
+/// # use pvbind::controller::{Config, sync_claim};
+/// use pvbind::plan::{ApiError, ApiErrorKind, Execution};
+/// # use pvbind::view::{ClusterView, Snapshot};
+/// # let snapshot: Snapshot = read_objects(r#"
+/// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "status": {"phase": "Available"},
+/// #      "spec": {"capacity": {"storage": "5Gi"}}}
+/// #     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data", "uid": "u-1"}}"#)?
+/// # .into_iter()
+/// # .collect();
+/// # let plan = sync_claim(&Config::default(), &snapshot, snapshot.claim("shop", "data").unwrap());
+/// // The plan of a bind; somebody else was faster at its first write, that of the volume.
+/// let mut execution = Execution::new(plan);
+/// execution.answer(Err(ApiError::new(ApiErrorKind::Conflict, "the object has been modified")));
+/// // So the claim is not written, and the sync ends with the API server's words.
+/// assert_eq!(execution.step(), None);
+/// let error = execution.finish().error().map(|error| error.to_string());
+/// assert_eq!(error.as_deref(), Some("the object has been modified"));
+/// # Ok::<(), pvbind::api::ReadError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]

@@ -146,8 +146,27 @@ impl fmt::Display for Event {
 /// The text is what Kubernetes writes into an Event's `type`.
 ///
 /// ```
-/// use pvbind::plan::EventType;
-/// assert_eq!(EventType::Warning.to_string(), "Warning");
+/// use pvbind::api::PersistentVolumeClaim;
+/// use pvbind::controller::{Config, sync_claim};
+/// use pvbind::plan::{EventType, Step};
+/// use pvbind::view::Snapshot;
+/// # use serde_json::json;
+/// let event_type = |claim: &PersistentVolumeClaim| {
+///     let plan = sync_claim(&Config::default(), &Snapshot::new(), claim);
+///     plan.steps.iter().find_map(|step| match step {
+///         Step::Event(event) => Some(event.event_type),
+///         _ => None,
+///     })
+/// };
+/// // No volume fits yet: the claim waits.
+/// let mut claim: PersistentVolumeClaim =
+///     serde_json::from_value(json!({"metadata": {"namespace": "shop", "name": "data"}}))?;
+/// assert_eq!(event_type(&claim), Some(EventType::Normal));
+/// // It was bound, and its volume is gone.
+/// claim.metadata.set_annotation("pv.kubernetes.io/bind-completed", "yes");
+/// claim.spec.volume_name = Some("pv-1".to_owned());
+/// assert_eq!(event_type(&claim), Some(EventType::Warning));
+/// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EventType {

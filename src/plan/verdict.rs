@@ -46,9 +46,26 @@ impl<V> Plan<V> {
     /// Nothing to do.
     ///
     /// ```
+    /// use pvbind::api::{PersistentVolumeClaim, read_objects};
+    /// use pvbind::controller::{Config, sync_claim};
     /// use pvbind::plan::{Plan, Verdict};
-    /// let plan = Plan::empty(Verdict::Settled);
-    /// assert!(plan.is_empty() && !plan.has_writes());
+    /// use pvbind::view::{ClusterView, Snapshot};
+    /// /// The sync of a controller that leaves one namespace to another controller.
+    /// fn sync(view: &Snapshot, claim: &PersistentVolumeClaim) -> Plan {
+    ///     match claim.metadata.namespace() {
+    ///         "other" => Plan::empty(Verdict::Settled),
+    ///         _ => sync_claim(&Config::default(), view, claim),
+    ///     }
+    /// }
+    /// let snapshot: Snapshot = read_objects(r#"
+    ///     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "other", "name": "data"}}
+    ///     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data"}}"#)?
+    /// .into_iter()
+    /// .collect();
+    /// let plan_for = |namespace| sync(&snapshot, &snapshot.claim(namespace, "data").unwrap());
+    /// assert!(plan_for("other").is_empty());
+    /// assert!(plan_for("shop").has_writes()); // the phase becomes Pending
+    /// # Ok::<(), pvbind::api::ReadError>(())
     /// ```
     pub fn empty(verdict: V) -> Self {
         Plan {

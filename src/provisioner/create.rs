@@ -520,17 +520,21 @@ impl CreateVolume {
     /// # let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
     /// #     "provisioner": "csi.example.com"});
     /// # let view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+    /// # let config = Config::new("csi.example.com");
     /// # let claim: PersistentVolumeClaim = serde_json::from_value(json!({
     /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
     /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
     /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
     /// #         "resources": {"requests": {"storage": "5Gi"}}}}))?;
-    /// # let config = Config::new("csi.example.com");
     /// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
     /// #     panic!()
     /// # };
-    /// // Which of an earlier and a later claim `shop/data` a log line is about.
-    /// assert_eq!(operation.claim().metadata.uid(), "u-1");
+    /// // Before the driver is called: is the claim `shop/data` of now still this one?
+    /// let mut now = claim.metadata.clone();
+    /// assert!(operation.claim().metadata.is_same_object(&now));
+    /// // It was deleted, and created again under its name.
+    /// now.uid = Some("u-2".to_owned());
+    /// assert!(!operation.claim().metadata.is_same_object(&now));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn claim(&self) -> &Arc<PersistentVolumeClaim> {
@@ -543,21 +547,32 @@ impl CreateVolume {
     /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
     /// # use pvbind::view::Snapshot;
     /// # use serde_json::json;
+    /// use pvbind::api::PersistentVolume;
+    /// use pvbind::plan::{Step, Write};
     /// # use pvbind::provisioner::{ClaimNext, Config, sync_claim};
     /// # let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
-    /// #     "provisioner": "csi.example.com", "parameters": {"type": "ssd"}});
+    /// #     "provisioner": "csi.example.com",
+    /// #     "reclaimPolicy": "Retain"});
     /// # let view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+    /// # let config = Config::new("csi.example.com");
     /// # let claim: PersistentVolumeClaim = serde_json::from_value(json!({
     /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
     /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
     /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
     /// #         "resources": {"requests": {"storage": "5Gi"}}}}))?;
-    /// # let config = Config::new("csi.example.com");
     /// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
     /// #     panic!()
     /// # };
-    /// let parameters = operation.class().parameters.as_ref();
-    /// assert_eq!(parameters.and_then(|all| all.get("type")).map(String::as_str), Some("ssd"));
+    /// // Who makes the object himself takes over what the class says, here Retain.
+    /// let mut volume: PersistentVolume = serde_json::from_value(json!({"spec": {
+    ///     "capacity": {"storage": "5Gi"}, "csi": {"driver": "csi.example.com", "volumeHandle": "h-1"}}}))?;
+    /// let policy = operation.class().reclaim_policy.clone();
+    /// volume.spec.persistent_volume_reclaim_policy = policy;
+    /// let plan = operation.provisioned(&config, volume);
+    /// let Step::Write { write: Write::CreateVolume { volume, .. }, .. } = &plan.steps[0] else {
+    ///     panic!()
+    /// };
+    /// assert_eq!(volume.reclaim_policy().map(|policy| policy.as_str()), Some("Retain"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn class(&self) -> &Arc<StorageClass> {
@@ -570,21 +585,24 @@ impl CreateVolume {
     /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
     /// # use pvbind::view::Snapshot;
     /// # use serde_json::json;
+    /// use std::collections::BTreeMap;
     /// # use pvbind::provisioner::{ClaimNext, Config, sync_claim};
     /// # let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
     /// #     "provisioner": "csi.example.com"});
     /// # let view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
+    /// # let config = Config::new("csi.example.com");
     /// # let claim: PersistentVolumeClaim = serde_json::from_value(json!({
     /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
     /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
     /// #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
     /// #         "resources": {"requests": {"storage": "5Gi"}}}}))?;
-    /// # let config = Config::new("csi.example.com");
     /// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
     /// #     panic!()
     /// # };
-    /// // What the request asks for, and what the object will be called.
-    /// assert_eq!(operation.volume_name(), "pvc-u-1");
+    /// // What the storage holds: an earlier call made the volume, and its answer was lost.
+    /// let held = BTreeMap::from([("pvc-u-1", "h-1")]);
+    /// // The name follows from the claim's uid, so that no second one is made.
+    /// assert_eq!(held.get(operation.volume_name()), Some(&"h-1"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn volume_name(&self) -> &str {
@@ -690,11 +708,13 @@ impl CreateVolume {
     /// # use pvbind::api::{PersistentVolumeClaim, read_objects};
     /// # use pvbind::view::Snapshot;
     /// # use serde_json::json;
+    /// use std::collections::BTreeMap;
+    /// use pvbind::provisioner::RequestInputs;
     /// # use pvbind::provisioner::{ClaimNext, Config, sync_claim};
     /// # let class = json!({"kind": "StorageClass", "metadata": {"name": "fast"},
     /// #     "provisioner": "csi.example.com"});
     /// # let view: Snapshot = read_objects(&class.to_string())?.into_iter().collect();
-    /// # let config = Config::new("csi.example.com");
+    /// # let mut config = Config::new("csi.example.com");
     /// # let mut claim: PersistentVolumeClaim = serde_json::from_value(json!({
     /// #     "metadata": {"namespace": "shop", "name": "data", "uid": "u-1",
     /// #         "annotations": {"volume.kubernetes.io/storage-provisioner": "csi.example.com"}},
@@ -704,7 +724,14 @@ impl CreateVolume {
     /// # let ClaimNext::CreateVolume(operation) = sync_claim(&config, &view, &claim).verdict else {
     /// #     panic!()
     /// # };
-    /// assert_eq!(operation.attributes_class_name(), "gold");
+    /// // The VolumeAttributesClasses of the cluster, by name, and the parameters of each.
+    /// let iops = |value: &str| BTreeMap::from([("iops".to_owned(), value.to_owned())]);
+    /// let classes = BTreeMap::from([("gold", iops("9000")), ("silver", iops("3000"))]);
+    /// let attributes = classes.get(operation.attributes_class_name()).cloned();
+    /// config.modifies_volumes = true; // what the driver can do
+    /// let inputs = RequestInputs { attributes, ..RequestInputs::default() };
+    /// let request = operation.request(&config, &view, &inputs)?;
+    /// assert_eq!(request.mutable_parameters["iops"], "9000");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn attributes_class_name(&self) -> &str {

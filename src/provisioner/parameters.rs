@@ -14,8 +14,20 @@ pub const RESERVED_PREFIX: &str = "csi.storage.k8s.io/";
 /// `USE-secret-namespace`, after [`RESERVED_PREFIX`].
 ///
 /// ```
-/// use pvbind::provisioner::SecretUse;
-/// assert_eq!(SecretUse::NodeStage.as_str(), "node-stage");
+/// use pvbind::api::StorageClass;
+/// use pvbind::provisioner::{ClassParameters, SecretNames, SecretUse};
+/// let class: StorageClass = serde_json::from_str(r#"{"parameters": {
+///     "csi.storage.k8s.io/node-stage-secret-name": "luks",
+///     "csi.storage.k8s.io/node-stage-secret-namespace": "keys"}}"#)?;
+/// let parameters = ClassParameters::read(&class)?;
+/// let mut used = Vec::new();
+/// for usage in SecretUse::ALL {
+///     if let Some(secret) = parameters.secret(usage, &SecretNames::default())? {
+///         used.push(format!("{}: {secret}", usage.as_str()));
+///     }
+/// }
+/// assert_eq!(used, ["node-stage: keys/luks"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]

@@ -22,6 +22,75 @@
 //! [`find_pod_volumes_plain`] is the definition of what a node's answer is: it
 //! visits every volume and follows the rules from top to bottom. The other two
 //! forms give the same answers, from the index.
+//!
+//! # The way of a claim that waits for its first consumer
+//!
+//! In a simulation; a scheduler waits for watch events where this one asks again.
+//!
+//! ```
+//! use pvbind::api::{Node, PersistentVolumeClaim, read_objects};
+//! use pvbind::controller::{Config, MemoryServer, sync_claim};
+//! use pvbind::matching::Features;
+//! use pvbind::plan::carry_out;
+//! use pvbind::scheduling::{Assumptions, BindProgress, bind_progress, find_pod_volumes, pre_filter};
+//! use pvbind::view::{ClusterView, SchedulingView};
+//!
+//! let objects = read_objects(r#"
+//!     {"kind": "StorageClass", "metadata": {"name": "local", "uid": "u-1"},
+//!      "provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer"}
+//!     {"kind": "PersistentVolume", "metadata": {"name": "pv-b", "uid": "u-2"}, "status": {"phase": "Available"},
+//!      "spec": {"storageClassName": "local", "capacity": {"storage": "8Gi"}, "accessModes": ["ReadWriteOnce"],
+//!               "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [
+//!                   {"key": "kubernetes.io/hostname", "operator": "In", "values": ["b"]}]}]}}}}
+//!     {"kind": "Node", "metadata": {"name": "a", "uid": "u-3", "labels": {"kubernetes.io/hostname": "a"}}}
+//!     {"kind": "Node", "metadata": {"name": "b", "uid": "u-4", "labels": {"kubernetes.io/hostname": "b"}}}
+//!     {"kind": "Pod", "metadata": {"namespace": "shop", "name": "web", "uid": "u-5"},
+//!      "spec": {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}}"#)?;
+//! let mut server = MemoryServer::new(objects.into_iter().collect());
+//! let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
+//!     "metadata": {"namespace": "shop", "name": "data"}, "spec": {"storageClassName": "local",
+//!         "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "5Gi"}}}}))?;
+//! server.create_claim(&claim)?;
+//!
+//! /// What the controller does about the claim; the claim's phase after it.
+//! fn sync(server: &mut MemoryServer) -> Option<String> {
+//!     let claim = server.snapshot().claim("shop", "data")?.into_arc();
+//!     let plan = sync_claim(&Config::default(), server.snapshot(), &claim);
+//!     assert_eq!(carry_out(server, plan).error(), None);
+//!     let claim = server.snapshot().claim("shop", "data")?;
+//!     claim.phase().map(|phase| phase.to_string())
+//! }
+//! // A volume fits, and the controller leaves it alone: the choice is the scheduler's.
+//! assert_eq!(sync(&mut server).as_deref(), Some("Pending"));
+//!
+//! // The scheduler: may the pod be scheduled, where, and with which volumes?
+//! let pod = server.snapshot().pod("shop", "web").ok_or("no pod")?.into_arc();
+//! let claims = pre_filter(&pod, server.snapshot())?;
+//! let nodes: Vec<Node> = server.snapshot().nodes().map(|node| Node::clone(node)).collect();
+//! let mut chosen = None;
+//! for node in &nodes {
+//!     let volumes = find_pod_volumes(&claims, node, server.snapshot(), Features::default())?;
+//!     if volumes.fits() {
+//!         chosen = Some((node.name(), volumes));
+//!         break;
+//!     }
+//! }
+//! let (node, volumes) = chosen.ok_or("no node fits")?;
+//! assert_eq!(node, "b");
+//!
+//! // It writes its choice: the volume names the claim now, but not yet the claim the volume.
+//! let mut assumptions = Assumptions::new();
+//! let (assumption, plan) = assumptions.assume(&pod, &claims, node, &volumes);
+//! let pending = carry_out(&mut server, plan).end.finished()?;
+//! assumptions.revert(assumption); // the server has it: nothing is to be assumed any more
+//! assert_eq!(bind_progress(&pending, server.snapshot()), BindProgress::Wait);
+//!
+//! // The controller finds the volume that is reserved for the claim, and binds both.
+//! assert_eq!(sync(&mut server).as_deref(), Some("Bound"));
+//! assert_eq!(bind_progress(&pending, server.snapshot()), BindProgress::Bound);
+//! // Now the pod can be bound to its node.
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod claims;
 pub use claims::{PodClaims, SplitError};

@@ -128,9 +128,30 @@ impl UnfitReasons {
     /// Whether there is none, as of a node that fits.
     ///
     /// ```
-    /// use pvbind::scheduling::PodVolumes;
-    /// let volumes = PodVolumes::default(); // as for a pod without claims
-    /// assert!(volumes.reasons.is_empty() && volumes.fits());
+    /// # use pvbind::api::{Node, Pod, read_objects};
+    /// # use pvbind::matching::Features;
+    /// use pvbind::scheduling::{PodClaims, UnfitReasons, find_pod_volumes_on_nodes};
+    /// # use pvbind::view::Snapshot;
+    /// # let snapshot: Snapshot = read_objects(r#"
+    /// #     {"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "spec": {
+    /// #          "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [
+    /// #              {"key": "zone", "operator": "In", "values": ["a"]}]}]}}}}
+    /// #     {"kind": "PersistentVolumeClaim", "metadata": {"name": "data",
+    /// #          "annotations": {"pv.kubernetes.io/bind-completed": "yes"}}, "spec": {"volumeName": "pv-1"}}"#)?
+    /// # .into_iter()
+    /// # .collect();
+    /// # let pod: Pod = serde_json::from_str(
+    /// #     r#"{"spec": {"volumes": [{"persistentVolumeClaim": {"claimName": "data"}}]}}"#)?;
+    /// # let node = |zone: &str| serde_json::from_value::<Node>(serde_json::json!({"metadata": {"labels": {"zone": zone}}}));
+    /// // A pod whose claim is bound to a volume in zone a, on nodes in zones a and b:
+    /// let claims = PodClaims::of(&pod, &snapshot)?;
+    /// let nodes = [node("a")?, node("b")?];
+    /// let answers = find_pod_volumes_on_nodes(&claims, &nodes, &snapshot, Features::default());
+    /// let reasons: Vec<UnfitReasons> =
+    ///     answers.into_iter().map(|answer| answer.map(|found| found.reasons)).collect::<Result<_, _>>()?;
+    /// assert!(reasons[0].is_empty());
+    /// assert!(!reasons[1].is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn is_empty(self) -> bool {
         self.0 == 0

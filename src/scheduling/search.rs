@@ -136,14 +136,42 @@ pub fn find_pod_volumes_on_nodes<'n, V: SchedulingView + ?Sized>(
 /// The claims of a pod, prepared for searches on many nodes.
 ///
 /// ```
-/// use pvbind::api::Node;
+/// use pvbind::api::read_objects;
 /// use pvbind::matching::Features;
-/// use pvbind::scheduling::{PodClaims, PodSearch};
-/// use pvbind::view::Snapshot;
-/// let (claims, snapshot) = (PodClaims::default(), Snapshot::new());
+/// use pvbind::scheduling::{PodSearch, pre_filter};
+/// use pvbind::view::{SchedulingView, Snapshot};
+/// let snapshot: Snapshot = read_objects(r#"
+///     {"kind": "StorageClass", "metadata": {"name": "local"}, "volumeBindingMode": "WaitForFirstConsumer"}
+///     {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data"},
+///      "spec": {"storageClassName": "local", "resources": {"requests": {"storage": "5Gi"}}}}
+///     {"kind": "PersistentVolume", "metadata": {"name": "pv-b"}, "status": {"phase": "Available"},
+///      "spec": {"storageClassName": "local", "capacity": {"storage": "8Gi"},
+///               "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [
+///                   {"key": "kubernetes.io/hostname", "operator": "In", "values": ["b"]}]}]}}}}
+///     {"kind": "Node", "metadata": {"name": "a", "labels": {"kubernetes.io/hostname": "a"}}}
+///     {"kind": "Node", "metadata": {"name": "b", "labels": {"kubernetes.io/hostname": "b"}}}
+///     {"kind": "Pod", "metadata": {"namespace": "shop", "name": "web"},
+///      "spec": {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}}"#)?
+/// .into_iter()
+/// .collect();
+/// let pod = snapshot.pod("shop", "web").unwrap();
+/// let claims = pre_filter(&pod, &snapshot)?;
 /// let search = PodSearch::new(&claims, &snapshot, Features::default());
-/// assert!(search.on_node(&Node::default()).unwrap().fits());
-/// assert_eq!(search.explain(&Node::default()), []);
+/// let mut told = Vec::new();
+/// for node in snapshot.nodes() {
+///     if search.on_node(node)?.fits() {
+///         told.push(format!("{} fits", node.name()));
+///     }
+///     for obstacle in search.explain(node) {
+///         told.push(format!("{}: {obstacle}", node.name()));
+///     }
+/// }
+/// assert_eq!(told, [
+///     "a: the only volume of its class does not fit claim shop/data, \
+///      and class `local` has no provisioner",
+///     "b fits",
+/// ]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct PodSearch<'a, V: ?Sized> {
     pub(super) view: &'a V,

@@ -15,12 +15,24 @@ use crate::api::{
 /// others.
 ///
 /// ```
-/// use pvbind::view::{Snapshot, Stored};
-/// /// Works for each of the kinds.
-/// fn holds<T: Stored>(snapshot: &Snapshot, namespace: &str, name: &str) -> bool {
-///     snapshot.find::<T>(namespace, name).is_some()
+/// use std::sync::Arc;
+/// use pvbind::api::{Node, Pod};
+/// use pvbind::view::{Applied, Snapshot, Stored};
+/// /// What one function does for the watches of all kinds.
+/// fn follow<T: Stored>(snapshot: &mut Snapshot, event: &str, object: T) -> Applied {
+///     match event {
+///         "DELETED" => snapshot.delete(&object),
+///         _ => snapshot.apply(Arc::new(object)),
+///     }
 /// }
-/// assert!(!holds::<pvbind::api::CsiDriver>(&Snapshot::new(), "", "csi.example.com"));
+/// let node: Node = serde_json::from_str(r#"{"metadata": {"name": "a"}}"#)?;
+/// let pod: Pod = serde_json::from_str(r#"{"metadata": {"namespace": "shop", "name": "web"}}"#)?;
+/// let mut snapshot = Snapshot::new();
+/// follow(&mut snapshot, "ADDED", node);
+/// follow(&mut snapshot, "ADDED", pod.clone());
+/// follow(&mut snapshot, "DELETED", pod);
+/// assert_eq!((snapshot.nodes().count(), snapshot.pods().count()), (1, 0));
+/// # Ok::<(), serde_json::Error>(())
 /// ```
 pub trait Stored: sealed::Stored {}
 
