@@ -72,6 +72,24 @@ macro_rules! objects {
                 }
             }
 
+            /// The metadata to change; `None` for an object of unknown kind.
+            ///
+            /// ```
+            /// use pvbind::api::read_objects;
+            /// let mut objects = read_objects(r#"{"kind": "Node", "metadata": {"name": "a"}}"#)?;
+            /// if let Some(metadata) = objects[0].metadata_mut() {
+            ///     metadata.name = Some("node-a".to_owned());
+            /// }
+            /// assert_eq!(objects[0].metadata().unwrap().name(), "node-a");
+            /// # Ok::<(), pvbind::api::ReadError>(())
+            /// ```
+            pub fn metadata_mut(&mut self) -> Option<&mut ObjectMeta> {
+                match self {
+                    $( Object::$Kind(object) => Some(&mut object.metadata), )*
+                    Object::Other(_) => None,
+                }
+            }
+
             /// The object's kind; `None` if an object of unknown kind does not
             /// say.
             ///

@@ -167,7 +167,7 @@ pub trait Backend {
     /// #     "spec": {"persistentVolumeReclaimPolicy": "Delete", "nfs": {"path": "/exports/1"},
     /// #         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-2"}}}))?;
     /// # let volume = Arc::new(volume);
-    /// # server.snapshot_mut().apply(Arc::clone(&volume));
+    /// # server.put(PersistentVolume::clone(&volume));
     /// struct Nfs { mounts: Vec<String>, folders: Vec<String> }
     /// impl Backend for Nfs {
     ///     fn delete(&mut self, _plugin: &str, volume: &PersistentVolume) -> Result<(), DeleteError> {
@@ -217,7 +217,7 @@ pub trait Backend {
     /// #     "spec": {"persistentVolumeReclaimPolicy": "Delete", "nfs": {"path": "/exports/1"},
     /// #         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-2"}}}))?;
     /// # let volume = Arc::new(volume);
-    /// # server.snapshot_mut().apply(Arc::clone(&volume));
+    /// # server.put(PersistentVolume::clone(&volume));
     /// # #[derive(Default)]
     /// struct Nfs { emptied: Vec<String> }
     /// impl Backend for Nfs {

@@ -133,7 +133,7 @@ impl OperationReport {
 ///         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-1"}}}))?;
 /// let volume = Arc::new(volume);
 /// let mut server = MemoryServer::default();
-/// server.snapshot_mut().apply(Arc::clone(&volume));
+/// server.put(PersistentVolume::clone(&volume));
 /// // The view has no such claim; that alone is not believed, and the server is asked.
 /// let report = run_volume_sync(&Config::default(), &Snapshot::new(), &mut server, &volume)?;
 /// assert_eq!(report.writes(), 1);
@@ -188,7 +188,7 @@ pub fn run_volume_sync<V: ClusterView + ?Sized>(
 /// #     "spec": {"persistentVolumeReclaimPolicy": "Delete", "nfs": {"path": "/exports/1"},
 /// #         "claimRef": {"namespace": "shop", "name": "data", "uid": "u-2"}}}))?;
 /// # let volume = Arc::new(volume);
-/// # server.snapshot_mut().apply(Arc::clone(&volume));
+/// # server.put(PersistentVolume::clone(&volume));
 /// # #[derive(Default)]
 /// # struct Nfs { deleted: Vec<String> }
 /// # impl Backend for Nfs {

@@ -1,5 +1,10 @@
-/// The feature gates of Kubernetes that change what storage does, as one value
-/// that every decision takes.
+/// The feature gates of Kubernetes that change what is decided here, as one value.
+///
+/// The searches of [`matching`](crate::matching) and
+/// [`scheduling`](crate::scheduling) take it as an argument or in their options,
+/// [`controller`](crate::controller) and [`diagnosis`](crate::diagnosis) in their
+/// configuration. What a CSI driver can do, such as change the attributes of a
+/// volume, is no gate: see [`provisioner::Config`](crate::provisioner::Config).
 ///
 /// `Default` is what a cluster of 1.36 has when nobody sets a gate. A cluster
 /// whose components run with `--feature-gates` needs the same here, or the

@@ -7,9 +7,13 @@ use serde_json::Value;
 use super::{Event, Operation, Plan, Provisioner, Step, Verdict, Write};
 use crate::api::{ClaimKey, ObjectMeta, ObjectReference, PersistentVolume};
 
-/// The steps in order, and where things stand after them: for a dry run, for a
-/// log, for whoever takes decisions in one process and carries them out in
-/// another.
+/// The steps in order, and where things stand after them, to be read: in a dry
+/// run, in a log, in a test.
+///
+/// It is not to be carried out from: later writes of an object are based on what
+/// the API server answers to the earlier ones, which is what
+/// [`Execution`](super::Execution) is for; and of an operation only the names
+/// stand here.
 ///
 /// ```
 /// use pvbind::api::{PersistentVolumeClaim, read_objects};
@@ -47,7 +51,8 @@ impl<V: Serialize> Serialize for Plan<V> {
 }
 
 /// The field `verdict` is `settled`, `retry` or `askApiServer`, with the `error`
-/// or the `claim` beside it.
+/// or the `claim` beside it. A claim that waits for its volume to be made is
+/// settled, too: see [`Verdict::Settled`].
 ///
 /// ```
 /// use pvbind::api::ClaimKey;
@@ -167,7 +172,10 @@ impl Serialize for Write {
             verb: self.verb(),
             resource: self.resource(),
             subresource: self.subresource(),
-            object: Place::of(self.metadata()),
+            object: Place::of(
+                self.metadata(),
+                matches!(self, Write::Claim(_) | Write::ClaimStatus(_)),
+            ),
             patch: self.merge_patch(),
             body,
             preconditions,
@@ -184,9 +192,13 @@ struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    fn of(metadata: &'a ObjectMeta) -> Self {
+    fn of(metadata: &'a ObjectMeta, has_namespace: bool) -> Self {
         Place {
-            namespace: metadata.namespace(),
+            namespace: if has_namespace {
+                metadata.namespace()
+            } else {
+                ""
+            },
             name: metadata.name(),
         }
     }
@@ -210,7 +222,7 @@ impl<'a> Preconditions<'a> {
     }
 }
 
-/// As the fields of an Event of Kubernetes that say the same: `regarding`,
+/// As the fields of an Event of `events.k8s.io/v1` that say the same: `regarding`,
 /// `type`, `reason`, `note`.
 ///
 /// ```
@@ -274,7 +286,7 @@ impl Serialize for Operation {
         Form {
             operation: self.name(),
             kind: self.kind(),
-            object: Place::of(self.metadata()),
+            object: Place::of(self.metadata(), provisioner.is_some()),
             provisioner,
             external,
         }

@@ -121,7 +121,7 @@ pub trait ApiServer {
     /// let change = Change { from, to: Arc::new(to) };
     /// let written = server.update_volume(&change)?;
     /// assert_eq!(written.class_name(), "fast");
-    /// assert_eq!(written.status.phase, None);
+    /// assert_eq!(written.status.phase, Some(VolumePhase::Pending)); // as created
     /// // That was the version of the creation; by now it is an old one.
     /// assert_eq!(server.update_volume(&change).unwrap_err().kind, ApiErrorKind::Conflict);
     /// # Ok::<(), pvbind::plan::ApiError>(())
@@ -172,7 +172,7 @@ pub trait ApiServer {
     /// to.status.phase = Some(ClaimPhase::Bound);
     /// let written = server.update_claim(&Change { from, to: Arc::new(to) })?;
     /// assert_eq!(written.volume_name(), "pv-1");
-    /// assert_eq!(written.status.phase, None);
+    /// assert_eq!(written.status.phase, Some(ClaimPhase::Pending)); // as created
     /// # Ok::<(), pvbind::plan::ApiError>(())
     /// ```
     fn update_claim(
@@ -362,19 +362,23 @@ pub enum Written {
 /// Cost: see [`Execution`].
 ///
 /// ```
-/// use pvbind::api::{ClaimPhase, PersistentVolumeClaim};
+/// use pvbind::api::{ClaimPhase, PersistentVolume, PersistentVolumeClaim};
 /// use pvbind::controller::{Config, MemoryServer, sync_claim};
 /// use pvbind::plan::{End, Verdict, Written, carry_out};
 /// let mut server = MemoryServer::default();
+/// let volume: PersistentVolume = serde_json::from_value(serde_json::json!({
+///     "metadata": {"name": "pv-1"}, "spec": {"capacity": {"storage": "5Gi"}},
+///     "status": {"phase": "Available"}}))?;
+/// server.put(volume);
 /// let claim: PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
 ///     "metadata": {"namespace": "shop", "name": "data"}, "spec": {"volumeName": "pv-1"}}))?;
 /// let claim = server.create_claim(&claim)?;
 /// let plan = sync_claim(&Config::default(), server.snapshot(), &claim);
 /// let report = carry_out(&mut server, plan);
-/// // The volume that the claim names is not there yet: it waits, without a word.
-/// assert_eq!((report.writes(), server.events()), (1, &[][..]));
-/// let Ok(Written::Claim(claim)) = &report.done[0].result else { panic!() };
-/// assert_eq!(claim.status.phase, Some(ClaimPhase::Pending));
+/// // The volume, its status, the claim, its status.
+/// assert_eq!(report.writes(), 4);
+/// let Ok(Written::Claim(claim)) = &report.done[3].result else { panic!() };
+/// assert_eq!(claim.status.phase, Some(ClaimPhase::Bound));
 /// assert_eq!(report.end, End::Finished(Verdict::Settled));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -232,7 +232,14 @@ impl Write {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn key(&self) -> String {
-        self.metadata().key()
+        match self {
+            // A volume has no namespace, whatever a hostile object says.
+            Write::CreateVolume { .. }
+            | Write::DeleteVolume(_)
+            | Write::Volume(_)
+            | Write::VolumeStatus(_) => self.metadata().name().to_owned(),
+            Write::Claim(_) | Write::ClaimStatus(_) => self.metadata().key(),
+        }
     }
 
     /// The metadata of the object, as it is to be.

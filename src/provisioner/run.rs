@@ -579,7 +579,7 @@ fn read_secret(
 /// #     "status": {"phase": "Released"}}"#)?;
 /// let (config, view) = (Config::new("disk.csi"), Snapshot::new());
 /// let (mut server, mut disks) = (MemoryServer::default(), Disks(Vec::new()));
-/// # server.snapshot_mut().apply(std::sync::Arc::new(volume.clone()));
+/// # server.put(volume.clone());
 /// let report = run_volume(&config, &view, &mut server, &mut disks, &volume);
 /// assert_eq!(report.outcome, Ok(VolumeOutcome::Deleted));
 /// assert_eq!(disks.0, ["h-1"]);

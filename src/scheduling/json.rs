@@ -34,7 +34,7 @@ use super::{DynamicProvision, Obstacle, PodVolumes, StaticBinding, UnfitReason, 
 ///         "claim": {"namespace": "shop", "name": "data"}, "volume": "pv-1", "capacity": "10Gi",
 ///     }],
 ///     "dynamicProvisions": [{
-///         "claim": {"namespace": "shop", "name": "logs"}, "class": "fast", "capacity": null,
+///         "claim": {"namespace": "shop", "name": "logs"}, "class": "fast", "pool": null,
 ///     }],
 /// }));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -50,7 +50,7 @@ impl Serialize for PodVolumes {
     }
 }
 
-/// The `claim`, the `volume`'s name, and its `capacity`. See the example at
+/// The `claim`, the `volume`'s name, and its `capacity`, "0" if it says none. See the example at
 /// [`PodVolumes`]'.
 impl Serialize for StaticBinding {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -62,17 +62,26 @@ impl Serialize for StaticBinding {
     }
 }
 
-/// The `claim`, its `class`, and the key of the object that promises the
-/// `capacity`, if one was asked for. See the example at [`PodVolumes`]'.
+/// The `claim`, its `class`, and `namespace` and `name` of the CSIStorageCapacity
+/// that promises room, as `pool`, if one was asked for. See the example at [`PodVolumes`]'.
 impl Serialize for DynamicProvision {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let pool = self.capacity.as_ref().map(|pool| pool.metadata.key());
+        let pool = self.capacity.as_ref().map(|pool| Pool {
+            namespace: pool.metadata.namespace(),
+            name: pool.metadata.name(),
+        });
         let mut fields = serializer.serialize_struct("DynamicProvision", 3)?;
         fields.serialize_field("claim", &self.claim.key())?;
         fields.serialize_field("class", self.claim.class_name())?;
-        fields.serialize_field("capacity", &pool)?;
+        fields.serialize_field("pool", &pool)?;
         fields.end()
     }
+}
+
+#[derive(serde::Serialize)]
+struct Pool<'a> {
+    namespace: &'a str,
+    name: &'a str,
 }
 
 /// The [code](UnfitReason::code).

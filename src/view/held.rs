@@ -108,6 +108,18 @@ impl<'a, T> From<&'a Arc<T>> for Held<'a, T> {
     }
 }
 
+/// A look at what is held already: what [`ClusterView`](super::ClusterView) gave
+/// can be asked about.
+impl<'a, T> From<&'a Held<'_, T>> for Held<'a, T> {
+    fn from(held: &'a Held<'_, T>) -> Self {
+        match held {
+            Held::Borrowed(object) => Held::Borrowed(object),
+            Held::Lent(object) => Held::Lent(object),
+            Held::Shared(object) => Held::Lent(object),
+        }
+    }
+}
+
 impl<T> From<Arc<T>> for Held<'_, T> {
     fn from(object: Arc<T>) -> Self {
         Held::Shared(object)

@@ -41,8 +41,8 @@
 //! use pvbind::api::{PersistentVolume, PersistentVolumeClaim, StorageClass};
 //! use pvbind::controller::{Config, sync_claim};
 //! use pvbind::convert::k8s_openapi029::ConversionError;
-//! use pvbind::plan::{Step, Verdict};
-//! use pvbind::view::{ClusterView, Snapshot};
+//! use pvbind::plan::{ApiError, End, Execution, Report, Step, Verdict, Write, Written};
+//! use pvbind::view::Snapshot;
 //!
 //! /// What a watch tells. An object that cannot be converted is not left out
 //! /// in silence: see the module `view`.
@@ -54,32 +54,55 @@
 //!     Ok(())
 //! }
 //!
-//! /// One turn of the work queue: the requests that the plan amounts to.
-//! fn turn(snapshot: &Snapshot, namespace: &str, name: &str) -> Vec<String> {
-//!     let Some(claim) = snapshot.claim(namespace, name) else {
-//!         return Vec::new();
-//!     };
-//!     let plan = sync_claim(&Config::default(), snapshot, claim);
-//!     assert_eq!(plan.verdict, Verdict::Settled);
-//!     let mut requests = Vec::new();
-//!     for step in plan.steps {
-//!         match step {
-//!             Step::Write { write, .. } => {
-//!                 // kube: `api.patch(name, &PatchParams::default(), &Patch::Merge(patch))`,
-//!                 // or `patch_status` where the subresource is `status`. What it
-//!                 // returns goes to `Execution::answer`, so that the next write of
-//!                 // this object is based on it.
-//!                 let patch = write.merge_patch().unwrap_or_default();
-//!                 requests.push(format!("{write} {patch}"));
-//!             }
-//!             // kube: `recorder.publish(…)`
-//!             Step::Event(event) => requests.push(format!("event {event}")),
-//!             // The queue; an operation for a task of its own; what a later
-//!             // version has.
-//!             other => requests.push(other.to_string()),
+//! /// Sends a write, and returns the object as the API server then has it, which
+//! /// the next write of the plan is based on.
+//! fn send(write: &Write) -> Result<Written, ApiError> {
+//!     // kube: `api.patch(name, &PatchParams::default(), &Patch::Merge(patch))`, or
+//!     // `patch_status` where the subresource is `status`.
+//!     let patch = write.merge_patch().unwrap_or_default();
+//!     println!("{write} {patch}");
+//!     match write {
+//!         // As if the API server had answered with what it was sent.
+//!         Write::Volume(change) | Write::VolumeStatus(change) => {
+//!             let theirs = v1::PersistentVolume::try_from(&*change.to).map_err(other)?;
+//!             let written = PersistentVolume::try_from(theirs).map_err(other)?;
+//!             Ok(Written::Volume(Arc::new(written)))
 //!         }
+//!         Write::Claim(change) | Write::ClaimStatus(change) => {
+//!             Ok(Written::Claim(Arc::clone(&change.to)))
+//!         }
+//!         // kube: `api.create(…)`, `api.delete(…)`; and what a later version has.
+//!         _ => Err(other("is not played here")),
 //!     }
-//!     requests
+//! }
+//!
+//! fn other(error: impl ToString) -> ApiError {
+//!     ApiError::new(pvbind::plan::ApiErrorKind::Other, error.to_string())
+//! }
+//!
+//! /// One turn of the work queue: decide, and carry the plan out.
+//! fn turn(snapshot: &Snapshot, namespace: &str, name: &str) -> Option<Report> {
+//!     let claim = snapshot.find::<PersistentVolumeClaim>(namespace, name)?;
+//!     let plan = sync_claim(&Config::default(), snapshot, claim);
+//!     let mut execution = Execution::new(plan);
+//!     while let Some(step) = execution.step() {
+//!         let answer = match step {
+//!             Step::Write { write, .. } => send(write),
+//!             Step::Event(event) => {
+//!                 println!("{event}"); // kube: `recorder.publish(…)`
+//!                 Ok(Written::Nothing)
+//!             }
+//!             // The report tells these to the caller.
+//!             Step::EnqueueClaim(_) | Step::Start(_) => Ok(Written::Nothing),
+//!             other_step => Err(other(format!("cannot {other_step}"))),
+//!         };
+//!         execution.answer(answer);
+//!     }
+//!     // `report.operations()` go to tasks of their own, `report.enqueued_claims()`
+//!     // to the queue; on `End::Stopped` and `Verdict::Retry` the claim goes there
+//!     // with a delay, and `Verdict::AskApiServer` is for volumes: see
+//!     // `run_volume_sync`.
+//!     Some(execution.finish())
 //! }
 //!
 //! # let claim: v1::PersistentVolumeClaim = serde_json::from_value(serde_json::json!({
@@ -93,9 +116,9 @@
 //! let mut snapshot = Snapshot::new();
 //! snapshot.apply(Arc::new(StorageClass::from(&class)));
 //! hear_claim(&mut snapshot, &claim)?;
-//! let requests = turn(&snapshot, "shop", "data");
-//! assert_eq!(requests[0], "start provision-shop/data[u-1]");
-//! # assert_eq!(requests.len(), 1);
+//! let report = turn(&snapshot, "shop", "data").unwrap();
+//! let started: Vec<_> = report.operations().map(ToString::to_string).collect();
+//! assert_eq!(started, ["provision-shop/data[u-1]"]);
 //! # let volume: v1::PersistentVolume = serde_json::from_value(serde_json::json!({
 //! #     "metadata": {"name": "pv-1", "uid": "u-2", "resourceVersion": "8"},
 //! #     "spec": {"storageClassName": "fast", "accessModes": ["ReadWriteOnce"],
@@ -104,11 +127,15 @@
 //!
 //! // Somebody makes a volume that fits.
 //! snapshot.apply(Arc::new(PersistentVolume::try_from(&volume)?));
-//! let requests = turn(&snapshot, "shop", "data");
-//! assert!(requests[0].starts_with("update persistentvolumes pv-1 {"));
-//! assert!(requests[1].starts_with("update persistentvolumes/status pv-1 {"));
-//! assert!(requests[2].starts_with("update persistentvolumeclaims shop/data {"));
-//! assert!(requests[3].starts_with("update persistentvolumeclaims/status shop/data {"));
+//! let report = turn(&snapshot, "shop", "data").unwrap();
+//! let done: Vec<_> = report.done.iter().map(|done| done.step.to_string()).collect();
+//! assert_eq!(done, [
+//!     "update persistentvolumes pv-1",
+//!     "update persistentvolumes/status pv-1",
+//!     "update persistentvolumeclaims shop/data",
+//!     "update persistentvolumeclaims/status shop/data",
+//! ]);
+//! assert_eq!(report.end, End::Finished(Verdict::Settled));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
