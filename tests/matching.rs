@@ -359,3 +359,14 @@ fn volumes_too_large_for_64_bits_are_still_ordered_exactly() {
     assert_eq!(best(&asking("2e100"), &volumes).as_deref(), Some("a"));
     assert_eq!(best(&asking("2e2000000000"), &volumes), None);
 }
+
+#[test]
+fn what_is_asked_for_beyond_all_measure_is_missing_as_it_was_written() {
+    let asked = claim(json!({"resources": {"requests": {"storage": "1e900000"}}}));
+    let small = volume("a", json!({"capacity": {"storage": "5Gi"}}));
+    let report = MatchReport::new(&asked, [&small], &FindOptions::default());
+    let shortfall = report.volumes[0].shortfall().unwrap();
+    assert_eq!(shortfall.bytes.to_string(), "1e900000");
+    assert_eq!(shortfall.percent, 100.0);
+    assert!(serde_json::to_string(&report).unwrap().len() < 1_000);
+}

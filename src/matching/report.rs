@@ -135,17 +135,19 @@ pub struct VolumeReport<'a> {
 /// ```
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Shortfall {
-    /// The bytes that are missing.
+    /// The bytes that are missing, as a quantity: `2Gi`.
     pub bytes: Quantity,
-    /// What is missing, in percent of what is asked for.
+    /// What is missing, in percent of what is asked for: more than 100 only if
+    /// the volume's capacity is negative, and 100 where sizes are beyond all
+    /// measure (more than 10^29 bytes).
     pub percent: f64,
 }
 
 impl VolumeReport<'_> {
     /// By how much the volume is too small; `None` if it is large enough.
     ///
-    /// Costs time in proportion to the digits of the difference: at most a
-    /// million, beyond which all that is asked for counts as missing.
+    /// Where more than 10^29 bytes are asked for, all of it counts as missing: a
+    /// difference of a million digits helps nobody.
     ///
     /// ```
     /// use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
@@ -162,13 +164,17 @@ impl VolumeReport<'_> {
     pub fn shortfall(&self) -> Option<Shortfall> {
         self.refusals.iter().find_map(|refusal| match refusal {
             Refusal::TooSmall { has, asked } => Some(Shortfall {
-                // A difference too long to be written out counts as all of it.
-                bytes: asked.checked_sub(has).unwrap_or_else(|_| (*asked).clone()),
+                bytes: missing(has, asked).unwrap_or_else(|| (*asked).clone()),
                 percent: percent(has, asked),
             }),
             _ => None,
         })
     }
+}
+
+fn missing(has: &Quantity, asked: &Quantity) -> Option<Quantity> {
+    asked.to_nanos()?;
+    asked.checked_sub(has).ok()
 }
 
 #[expect(
