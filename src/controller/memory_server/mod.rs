@@ -174,20 +174,37 @@ impl MemoryServer {
     pub fn put(&mut self, object: impl Into<Object>) {
         let mut object = object.into();
         fill_in(&mut object);
-        let held = match &object {
-            Object::PersistentVolume(volume) => self.stored(&**volume).map(|held| held.meta()),
-            Object::PersistentVolumeClaim(claim) => self.stored(&**claim).map(|held| held.meta()),
-            _ => None,
-        };
-        let held = held.and_then(|held| held.uid.clone());
+        let held = self.held(&object).cloned().unwrap_or_default();
         if let Some(metadata) = object.metadata_mut() {
-            metadata.resource_version = None;
             if metadata.uid().is_empty() {
-                metadata.uid = held;
+                metadata.uid.clone_from(&held.uid);
             }
+            metadata.resource_version = Some(self.next_version(held.resource_version()));
         }
         self.identify(&mut object);
         self.snapshot.apply_object(object);
+    }
+
+    /// The metadata of what the server has under the name of an object.
+    fn held(&self, object: &Object) -> Option<&ObjectMeta> {
+        fn held<'s, T: Stored + 's>(snapshot: &'s Snapshot, named: &T) -> Option<&'s ObjectMeta> {
+            let (namespace, name) = named.key();
+            snapshot
+                .find::<T>(namespace, name)
+                .map(|held| held.metadata())
+        }
+        let snapshot = &self.snapshot;
+        match object {
+            Object::PersistentVolume(named) => held(snapshot, &**named),
+            Object::PersistentVolumeClaim(named) => held(snapshot, &**named),
+            Object::StorageClass(named) => held(snapshot, &**named),
+            Object::Node(named) => held(snapshot, &**named),
+            Object::Pod(named) => held(snapshot, &**named),
+            Object::CsiDriver(named) => held(snapshot, &**named),
+            Object::CsiNode(named) => held(snapshot, &**named),
+            Object::CsiStorageCapacity(named) => held(snapshot, &**named),
+            _ => None,
+        }
     }
 
     /// Takes an object away, whatever holds it; whether there was one.

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::api::Node;
 use crate::controller::{DeleteError, ProvisionRequest};
 
 fn volume(json: serde_json::Value) -> PersistentVolume {
@@ -273,4 +274,19 @@ fn what_is_being_deleted_gets_no_new_finalizers() {
         "persistentvolumes \"pv-1\" is invalid: metadata.finalizers: Forbidden: no new \
          finalizers can be added if the object is being deleted, found new finalizers [\"b\"]"
     );
+}
+
+#[test]
+fn what_others_put_replaces_what_was_there_whatever_its_version() {
+    for version in ["7", "x", &"9".repeat(1_000)] {
+        let metadata = json!({"name": "node-a", "uid": "u-1", "resourceVersion": version});
+        let node = json!({"kind": "Node", "metadata": metadata});
+        let mut server = MemoryServer::new(cluster(json!([node])));
+        let labels = json!({"name": "node-a", "labels": {"zone": "a"}});
+        let labelled: Node = serde_json::from_value(json!({"metadata": labels})).unwrap();
+        server.put(labelled);
+        let held = server.snapshot().find::<Node>("", "node-a").unwrap();
+        assert_eq!(held.metadata.labels()["zone"], "a", "over `{version:.9}`");
+        assert_eq!(held.metadata.uid(), "u-1");
+    }
 }
