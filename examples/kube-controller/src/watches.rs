@@ -54,7 +54,7 @@ pub enum Told<T> {
     /// This one is gone.
     Gone(Arc<T>),
     /// This one is gone, and was not understood to the last.
-    UnreadableGone(Name),
+    UnreadableGone(Unreadable),
 }
 
 /// Namespace and name of an object.
@@ -74,12 +74,23 @@ pub struct Unreadable {
     pub name: Name,
     /// Its uid.
     pub uid: String,
+    /// The claim that it says it is for, of a volume.
+    pub claim: Option<Name>,
     /// What is not understood.
     pub message: String,
 }
 
 /// How many kinds are watched.
 pub const KINDS: usize = 5;
+
+/// The shortest delay before a watch is tried again.
+const SHORTEST: Duration = Duration::from_millis(200);
+
+/// The longest delay before everything is listed again.
+const BETWEEN_LISTS: Duration = Duration::from_secs(30);
+
+/// How long a watch goes on after its list if all is well.
+const STEADY: Duration = Duration::from_secs(60);
 
 /// How long a list may take from one page to the next.
 const LISTING: Duration = Duration::from_secs(60);
@@ -143,15 +154,23 @@ async fn follow<Theirs, Ours>(
     let kind = Theirs::plural(&()).into_owned();
     let read = |object: Read<Theirs>| {
         let (name, uid) = (name_of(&object), object.uid().unwrap_or_default());
+        let claim = object.claim;
         let ours = object.object.and_then(|object| {
             let ours = Ours::try_from(object).map(Arc::new);
             ours.map_err(|error| error.to_string())
         });
-        ours.map_err(|message| Unreadable { name, uid, message })
+        ours.map_err(|message| {
+            Box::new(Unreadable {
+                name,
+                uid,
+                claim,
+                message,
+            })
+        })
     };
     let mut failures = Failures::default();
     let broken = format!("the watch of {kind} broke off and is started again");
-    let mut delays = Delays::default();
+    let mut restarts = 0_u32;
     loop {
         // A connection that is dead without a word is noticed five seconds later.
         let config = watcher::Config::default().timeout(60);
@@ -159,6 +178,7 @@ async fn follow<Theirs, Ours>(
         let mut events = pin!(events);
         let (mut listed, mut unreadable) = (Vec::new(), Vec::new());
         let mut is_listed = false;
+        let mut listed_at = None;
         loop {
             let event = match is_listed {
                 true => events.next().await,
@@ -185,23 +205,24 @@ async fn follow<Theirs, Ours>(
                 Ok(watcher::Event::InitApply(object)) => {
                     match read(object) {
                         Ok(object) => listed.push(object),
-                        Err(object) => unreadable.push(object),
+                        Err(object) => unreadable.push(*object),
                     }
                     continue;
                 }
                 Ok(watcher::Event::InitDone) => {
                     debug!(kind, objects = listed.len(), "listed");
                     is_listed = true;
+                    listed_at = Some(Instant::now());
                     let (listed, unreadable) = (&mut listed, &mut unreadable);
                     Told::All(std::mem::take(listed), std::mem::take(unreadable))
                 }
                 Ok(watcher::Event::Apply(object)) => match read(object) {
                     Ok(object) => Told::Changed(object),
-                    Err(object) => Told::Unreadable(object),
+                    Err(object) => Told::Unreadable(*object),
                 },
                 Ok(watcher::Event::Delete(object)) => match read(object) {
                     Ok(object) => Told::Gone(object),
-                    Err(object) => Told::UnreadableGone(object.name),
+                    Err(object) => Told::UnreadableGone(*object),
                 },
                 Err(error) => {
                     health.watch_failed(&kind);
@@ -217,7 +238,15 @@ async fn follow<Theirs, Ours>(
                 return;
             }
         }
-        tokio::time::sleep(delays.next().unwrap_or_default()).await;
+        // A list may take long, and costs the API server most: how long it took is
+        // no sign of calm.
+        let was_steady = listed_at.is_some_and(|at: Instant| at.elapsed() > STEADY);
+        restarts = match was_steady {
+            true => 0,
+            false => restarts.saturating_add(1),
+        };
+        let delay = SHORTEST.saturating_mul(1 << restarts.min(10));
+        tokio::time::sleep(delay.min(BETWEEN_LISTS)).await;
     }
 }
 
@@ -256,7 +285,6 @@ impl Iterator for Delays {
     type Item = Duration;
 
     fn next(&mut self) -> Option<Duration> {
-        const SHORTEST: Duration = Duration::from_millis(200);
         const LONGEST: Duration = Duration::from_secs(5);
         const CALM: Duration = Duration::from_secs(30);
         if self.last.is_none_or(|last| last.elapsed() > CALM) {

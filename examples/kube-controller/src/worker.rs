@@ -26,7 +26,7 @@ use crate::health::Health;
 use crate::operations::{Backend, Hands, Operations};
 use crate::queue::{Key, Queue};
 use crate::server::Answer;
-use crate::watches::{Broken, KINDS, Name, News};
+use crate::watches::{Broken, KINDS, Name, News, Unreadable};
 
 /// How long the snapshot remembers the identity of what is gone.
 const MEMORY: Duration = Duration::from_secs(600);
@@ -63,7 +63,7 @@ pub struct Worker {
     /// Which kinds were listed.
     listed: HashSet<&'static str>,
     /// What is there and not understood, by kind.
-    unreadable: HashMap<&'static str, HashMap<Name, String>>,
+    unreadable: HashMap<&'static str, HashMap<Name, Unreadable>>,
     reminder: Failures,
     /// The uids of what is gone, and since when.
     gone: HashMap<String, Instant>,

@@ -5,9 +5,11 @@ use std::borrow::Cow;
 use k8s_openapi::api::{core::v1 as core, storage::v1 as storage};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
+
+use super::Name;
 
 /// An object, or why it could not be read.
 ///
@@ -19,26 +21,61 @@ use serde_json::{Map, Value};
 pub(super) struct Read<T> {
     /// Name, namespace, uid and version.
     metadata: ObjectMeta,
+    /// The claim that it says it is for, of a volume.
+    pub(super) claim: Option<Name>,
     pub(super) object: Result<T, String>,
+}
+
+/// An object before it is looked at.
+#[derive(Deserialize)]
+struct Whole {
+    #[serde(default)]
+    metadata: Metadata,
+    #[serde(flatten)]
+    others: Map<String, Value>,
+}
+
+#[derive(Default, Deserialize)]
+struct Metadata {
+    /// Nobody here looks at it. It is skipped, not read: the fields of somebody's
+    /// may be nested deeper than a reader goes.
+    #[serde(default, rename = "managedFields")]
+    _managed: IgnoredAny,
+    #[serde(flatten)]
+    others: Map<String, Value>,
 }
 
 impl<'de, T: Lean + DeserializeOwned> Deserialize<'de> for Read<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut object = Map::deserialize(deserializer)?;
-        let mut metadata = ObjectMeta::default();
-        if let Some(found) = map_in(&mut object, "metadata") {
-            // Nobody here looks at it.
-            found.remove("managedFields");
-            let text = |field: &str| found.get(field)?.as_str().map(str::to_owned);
-            metadata.name = text("name");
-            metadata.namespace = text("namespace");
-            metadata.uid = text("uid");
-            metadata.resource_version = text("resourceVersion");
-        }
+        let Whole {
+            metadata: Metadata { others: found, .. },
+            others: mut object,
+        } = Whole::deserialize(deserializer)?;
+        let text = |map: &Map<String, Value>, field: &str| {
+            let text = map.get(field)?.as_str()?;
+            Some(text.to_owned())
+        };
+        let metadata = ObjectMeta {
+            name: text(&found, "name"),
+            namespace: text(&found, "namespace"),
+            uid: text(&found, "uid"),
+            resource_version: text(&found, "resourceVersion"),
+            ..ObjectMeta::default()
+        };
+        object.insert("metadata".to_owned(), Value::Object(found));
+        let spec = map_in(&mut object, "spec");
+        let claim = spec.and_then(|spec| map_in(spec, "claimRef"));
+        let claim = claim.and_then(|claim| {
+            Some(Name {
+                namespace: text(claim, "namespace")?,
+                name: text(claim, "name")?,
+            })
+        });
         T::make_lean(&mut object);
         let object = serde_json::from_value(Value::Object(object));
         Ok(Read {
             metadata,
+            claim,
             object: object.map_err(|error| error.to_string()),
         })
     }
@@ -129,6 +166,35 @@ mod tests {
         let read = pod(metadata, status).object.unwrap();
         assert_eq!(read.spec.unwrap().node_name.as_deref(), Some("n"));
         assert_eq!(read.status.unwrap().phase.as_deref(), Some("Running"));
+    }
+
+    #[test]
+    fn fields_of_others_are_skipped_however_deep_they_are() {
+        let deep = format!("{}0{}", r#"{"f:a":"#.repeat(200), "}".repeat(200));
+        let text = format!(
+            r#"{{"items": [{{"metadata": {{"name": "p", "managedFields": [{{"fieldsV1": {deep}}}]}}}}]}}"#
+        );
+        #[derive(Deserialize)]
+        struct List {
+            items: Vec<Read<core::Pod>>,
+        }
+        let list: List = serde_json::from_str(&text).unwrap();
+        assert_eq!(list.items[0].name_any(), "p");
+        assert!(list.items[0].object.is_ok());
+    }
+
+    #[test]
+    fn a_volume_that_is_not_understood_says_still_which_claim_it_is_for() {
+        let read: Read<core::PersistentVolume> = serde_json::from_value(json!({
+            "metadata": {"name": "pv-1"},
+            "spec": {"accessModes": 7, "claimRef": {"namespace": "shop", "name": "data"}}}))
+        .unwrap();
+        assert!(read.object.is_err());
+        let claim = read.claim.unwrap();
+        assert_eq!(
+            (claim.namespace.as_str(), claim.name.as_str()),
+            ("shop", "data")
+        );
     }
 
     #[test]

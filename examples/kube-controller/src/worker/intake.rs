@@ -164,9 +164,14 @@ impl Worker {
                 note_unreadable(unreadable, kind, object, events);
                 (Vec::new(), Vec::new())
             }
-            Told::UnreadableGone(name) => {
-                unreadable.remove(&name);
-                let held = snapshot.find::<T>(&name.namespace, &name.name).cloned();
+            Told::UnreadableGone(object) => {
+                let Unreadable { name, uid, .. } = object;
+                if unreadable.get(&name).is_some_and(|now| now.uid == uid) {
+                    unreadable.remove(&name);
+                }
+                // Another of its name may have been made since.
+                let held = snapshot.find::<T>(&name.namespace, &name.name);
+                let held = held.filter(|held| held.uid() == uid).cloned();
                 if let Some(object) = &held {
                     snapshot.delete(&**object);
                 }
@@ -181,7 +186,7 @@ impl Worker {
     /// lose a claim, so the API server is asked. Until it answers, nothing is
     /// decided.
     pub(super) async fn settle_doubts(&mut self) {
-        while !self.doubts.is_empty() {
+        while !self.doubts.is_empty() && self.went_back.is_none() {
             let begin = self.doubts.len().saturating_sub(DOUBTS_AT_ONCE);
             let asked = self.doubts.get(begin..).unwrap_or_default().to_vec();
             let server = &self.backend.hands.server;
@@ -305,8 +310,18 @@ impl Worker {
                 namespace: namespace.to_owned(),
                 name: name.to_owned(),
             };
-            let message = self.unreadable.get(kind)?.get(&name)?;
+            let message = &self.unreadable.get(kind)?.get(&name)?.message;
             Some(format!("cannot read {} of {kind}: {message}", name.name))
+        };
+        // A volume that is kept for a claim, with the data that it waits for.
+        let reserved = |key: &ClaimKey| {
+            let mut volumes = self.unreadable.get("volumes")?.values();
+            let volume = volumes.find(|volume| {
+                let claim = volume.claim.as_ref();
+                claim
+                    .is_some_and(|claim| claim.namespace == key.namespace && claim.name == key.name)
+            })?;
+            look("volumes", "", &volume.name.name)
         };
         if self.unreadable.values().all(HashMap::is_empty) {
             return None;
@@ -317,6 +332,7 @@ impl Worker {
                 let claim = snapshot.find::<PersistentVolumeClaim>(&key.namespace, &key.name)?;
                 look("claims", &key.namespace, &key.name)
                     .or_else(|| look("volumes", "", claim.volume_name()))
+                    .or_else(|| reserved(key))
                     .or_else(|| look("classes", "", claim.class_name()))
             }
             Key::Volume(name) => {
@@ -349,7 +365,7 @@ pub(super) fn apply_written(backend: &Backend, gone: &HashMap<String, Instant>, 
 }
 
 fn note_unreadable(
-    unreadable: &mut HashMap<Name, String>,
+    unreadable: &mut HashMap<Name, Unreadable>,
     kind: &'static str,
     object: Unreadable,
     events: Option<&Publisher>,
@@ -368,7 +384,7 @@ fn note_unreadable(
             message: format!("The controller cannot read this object: {error}"),
         });
     }
-    unreadable.insert(object.name, object.message);
+    unreadable.insert(object.name.clone(), object);
 }
 
 /// What an event about an object refers to, for the kinds that are synced.

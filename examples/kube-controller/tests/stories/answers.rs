@@ -318,6 +318,32 @@ async fn an_object_that_is_not_understood_stops_only_what_depends_on_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_claim_waits_for_a_volume_that_is_kept_for_it_and_is_not_understood() {
+    let fake = Fake::new();
+    let kept = json!({"claimRef": {"namespace": "shop", "name": "data"}});
+    fake.create(volume("kept", "5Gi", kept));
+    let strange = json!({"spec": {"capacity": {"storage": "five"}}});
+    fake.patch(VOLUMES, "kept", strange);
+    fake.create(volume("pv", "5Gi", json!({})));
+    fake.create(claim("data", "5Gi", json!({})));
+    fake.create(claim("other", "5Gi", json!({})));
+    let controller = Controller::start(&fake, "a");
+    fake.quiet().await;
+    let bound_to = |name: &str| {
+        let key = format!("shop/{name}");
+        fake.lock().at(CLAIMS, &key, "/spec/volumeName")
+    };
+    // Its data may be there.
+    assert_eq!(bound_to("data"), Value::Null);
+    assert_eq!(bound_to("other"), "pv");
+    let plain = json!({"spec": {"capacity": {"storage": "5Gi"}}});
+    fake.patch(VOLUMES, "kept", plain);
+    fake.quiet().await;
+    assert_eq!(bound_to("data"), "kept");
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_claim_deleted_and_made_again_while_the_server_is_away_gets_nothing_of_the_old() {
     let fake = Fake::new();
     fake.create(volume("pv", "5Gi", json!({})));
