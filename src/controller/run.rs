@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Backend, ClaimEvidence, Config, DeleteError, Next, begin, sync_volume};
-use crate::api::{ClaimKey, PersistentVolume};
+use crate::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
 use crate::plan::{
     ApiError, ApiErrorKind, ApiServer, Done, End, Operation, Plan, Report, SyncError, Verdict,
     WriteFailure, carry_out,
@@ -147,11 +147,24 @@ pub fn run_volume_sync<V: ClusterView + ?Sized>(
     server: &mut (impl ApiServer + ?Sized),
     volume: &Arc<PersistentVolume>,
 ) -> Result<Report, ApiError> {
+    let read = |key: &ClaimKey| Ok(server.read_claim(key)?.map(Arc::new));
+    let plan = decide_volume(config, view, volume, read)?;
+    Ok(carry_out(server, plan))
+}
+
+/// Decides about a volume, with the claim that `read` gives as evidence if the
+/// decision asks for it.
+pub(super) fn decide_volume<V: ClusterView + ?Sized>(
+    config: &Config,
+    view: &V,
+    volume: &Arc<PersistentVolume>,
+    read: impl FnOnce(&ClaimKey) -> Result<Option<Arc<PersistentVolumeClaim>>, ApiError>,
+) -> Result<Plan, ApiError> {
     let plan = sync_volume(config, view, volume, None);
     let Verdict::AskApiServer(key) = plan.verdict else {
-        return Ok(carry_out(server, plan));
+        return Ok(plan);
     };
-    let claim = server.read_claim(&key)?.map(Arc::new);
+    let claim = read(&key)?;
     let evidence = ClaimEvidence { key, claim };
     let plan = sync_volume(config, view, volume, Some(&evidence));
     match (&plan.verdict, evidence.claim) {
@@ -162,7 +175,7 @@ pub fn run_volume_sync<V: ClusterView + ?Sized>(
                 ClaimKey::of(&claim)
             ),
         }),
-        _ => Ok(carry_out(server, plan)),
+        _ => Ok(plan),
     }
 }
 

@@ -285,13 +285,10 @@ pub struct Counted {
 
 impl Counted {
     pub(super) fn of(refused: &RefusedCount<'_>) -> Self {
-        let text = refused.to_string();
-        // That begins with the number, which is beside it here.
-        let number = format!("{} ", refused.count);
         Counted {
             code: refused.refusal.code(),
             count: refused.count,
-            text: text.strip_prefix(&number).unwrap_or(&text).to_owned(),
+            text: refused.reason().to_string(),
         }
     }
 }

@@ -216,46 +216,59 @@ impl fmt::Display for Summary<'_> {
 
 impl fmt::Display for RefusedCount<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = self.count;
-        let one = count == 1;
+        write!(f, "{} {}", self.count, self.reason())
+    }
+}
+
+/// What is to be read after the number.
+pub(crate) struct Reason<'r, 'a>(&'r RefusedCount<'a>);
+
+impl<'a> RefusedCount<'a> {
+    /// The sentence without its number.
+    pub(crate) fn reason(&self) -> Reason<'_, 'a> {
+        Reason(self)
+    }
+}
+
+impl fmt::Display for Reason<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let refused = self.0;
+        let one = refused.count == 1;
         let is = if one { "is" } else { "are" };
         let has = if one { "has" } else { "have" };
-        if self.are_reserved {
-            let name = self.example.name();
+        if refused.are_reserved {
+            let name = refused.example.name();
             return write!(
                 f,
-                "{count} {is} reserved for this claim, but unusable ({name} {})",
-                self.refusal
+                "{is} reserved for this claim, but unusable ({name} {})",
+                refused.refusal
             );
         }
-        match &self.refusal {
-            Refusal::Class { .. } => write!(f, "{count} {has} another class"),
-            Refusal::VolumeMode { .. } => write!(f, "{count} {has} another volume mode"),
+        match &refused.refusal {
+            Refusal::Class { .. } => write!(f, "{has} another class"),
+            Refusal::VolumeMode { .. } => write!(f, "{has} another volume mode"),
             Refusal::AttributesClass { .. } => {
-                write!(f, "{count} {has} another VolumeAttributesClass")
+                write!(f, "{has} another VolumeAttributesClass")
             }
             Refusal::AttributesClassDisabled { .. } => {
                 let name = if one { "names" } else { "name" };
-                write!(
-                    f,
-                    "{count} {name} a VolumeAttributesClass, which is disabled"
-                )
+                write!(f, "{name} a VolumeAttributesClass, which is disabled")
             }
             Refusal::AccessModes { .. } => {
                 let lack = if one { "lacks" } else { "lack" };
-                write!(f, "{count} {lack} an access mode")
+                write!(f, "{lack} an access mode")
             }
             Refusal::TooSmall { has, asked } => {
-                write!(f, "{count} {is} too small (largest {has}, asked {asked})")
+                write!(f, "{is} too small (largest {has}, asked {asked})")
             }
             Refusal::Selector => {
                 let fail = if one { "does" } else { "do" };
-                write!(f, "{count} {fail} not satisfy the selector")
+                write!(f, "{fail} not satisfy the selector")
             }
             Refusal::ClaimedByOther {
                 earlier_claim: true,
                 ..
-            } => self.fmt_earlier_claim(f),
+            } => refused.fmt_earlier_claim(f),
             Refusal::ClaimedByOther { by, .. } => {
                 let how = match (by.uid().is_empty(), one) {
                     (true, true) => "is reserved for",
@@ -264,23 +277,23 @@ impl fmt::Display for RefusedCount<'_> {
                     (false, false) => "belong to",
                 };
                 if one {
-                    write!(f, "1 {how} {}", by.key())
+                    write!(f, "{how} {}", by.key())
                 } else {
-                    write!(f, "{count} {how} other claims")
+                    write!(f, "{how} other claims")
                 }
             }
-            Refusal::BeingDeleted { .. } => write!(f, "{count} {is} being deleted"),
-            Refusal::Phase { has: Some(phase) } if one => write!(f, "1 is {phase}"),
-            Refusal::Phase { .. } => write!(f, "{count} {is} not Available"),
+            Refusal::BeingDeleted { .. } => write!(f, "{is} being deleted"),
+            Refusal::Phase { has: Some(phase) } if one => write!(f, "is {phase}"),
+            Refusal::Phase { .. } => write!(f, "{is} not Available"),
             Refusal::NodeAffinity { .. } => {
-                write!(f, "{count} cannot be reached from the node")
+                write!(f, "cannot be reached from the node")
             }
-            Refusal::Excluded => write!(f, "{count} {is} excluded"),
+            Refusal::Excluded => write!(f, "{is} excluded"),
             Refusal::NotReserved => write!(
                 f,
-                "{count} {is} not reserved for the claim, which waits for its first consumer"
+                "{is} not reserved for the claim, which waits for its first consumer"
             ),
-            Refusal::SelectorUnparsable => write!(f, "{count} cannot be judged"),
+            Refusal::SelectorUnparsable => write!(f, "cannot be judged"),
         }
     }
 }
@@ -289,8 +302,8 @@ impl RefusedCount<'_> {
     /// A volume that an earlier claim of the same name left behind, which
     /// people expect to be taken again.
     fn fmt_earlier_claim(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (count, name) = (self.count, self.example.name());
-        let one = count == 1;
+        let name = self.example.name();
+        let one = self.count == 1;
         let (was, belong) = if one {
             ("was", "belongs")
         } else {
@@ -299,13 +312,13 @@ impl RefusedCount<'_> {
         if self.example.status.phase == Some(VolumePhase::Released) {
             write!(
                 f,
-                "{count} {was} released by an earlier claim of this name ({name}; clear its \
+                "{was} released by an earlier claim of this name ({name}; clear its \
                  claimRef to use it again)"
             )
         } else {
             write!(
                 f,
-                "{count} still {belong} to an earlier claim of this name ({name})"
+                "still {belong} to an earlier claim of this name ({name})"
             )
         }
     }

@@ -40,6 +40,11 @@ pub struct Done {
 }
 
 impl Done {
+    /// Whether it wrote, and the API server took it.
+    pub(crate) fn is_written(&self) -> bool {
+        self.step.is_write() && self.result.is_ok()
+    }
+
     /// Why the step failed, if it did. That is not always why the plan ended: some
     /// failures are as good as success, or do not matter.
     ///
@@ -235,8 +240,7 @@ impl<V> Report<V> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn writes(&self) -> usize {
-        let made = |done: &&Done| done.step.is_write() && done.result.is_ok();
-        self.done.iter().filter(made).count()
+        self.done.iter().filter(|done| done.is_written()).count()
     }
 }
 

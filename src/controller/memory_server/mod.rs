@@ -5,13 +5,13 @@ mod kinds;
 use std::sync::Arc;
 
 use self::kinds::{Kept, fill_in};
-use super::{Backend, ClaimEvidence, Config, run_operation, sync_claim, sync_volume};
+use super::run::decide_volume;
+use super::{Backend, Config, run_operation, sync_claim};
 use crate::api::{
     ClaimKey, Object, ObjectMeta, PersistentVolume, PersistentVolumeClaim, StorageClass, Timestamp,
 };
 use crate::plan::{
-    ApiError, ApiErrorKind, ApiServer, Change, Done, Event, Operation, Plan, Report, Step, Verdict,
-    carry_out,
+    ApiError, ApiErrorKind, ApiServer, Change, Event, Operation, Plan, Report, carry_out,
 };
 use crate::view::{ClusterView as _, Snapshot, Stored, is_older_version};
 
@@ -271,12 +271,11 @@ impl MemoryServer {
         let (mut writes, mut started) = (0_usize, Vec::new());
         let volumes: Vec<_> = self.snapshot.volumes().iter().cloned().collect();
         for volume in volumes {
-            let mut plan = sync_volume(config, &self.snapshot, &volume, None);
-            if let Verdict::AskApiServer(key) = plan.verdict {
-                let claim = self.snapshot.find(&key.namespace, &key.name).cloned();
-                let evidence = ClaimEvidence { key, claim };
-                plan = sync_volume(config, &self.snapshot, &volume, Some(&evidence));
-            }
+            let snapshot = &self.snapshot;
+            let read = |key: &ClaimKey| Ok(snapshot.find(&key.namespace, &key.name).cloned());
+            let Ok(plan) = decide_volume(config, snapshot, &volume, read) else {
+                continue;
+            };
             writes = writes.saturating_add(self.carry_out(plan, &mut started));
         }
         let claims: Vec<_> = self.snapshot.claims().cloned().collect();
@@ -290,7 +289,7 @@ impl MemoryServer {
         let view = self.snapshot.clone();
         for operation in started {
             let report = run_operation(config, &view, self, backend, operation);
-            let written = report.done.iter().filter(|done| was_written(done)).count();
+            let written = report.done.iter().filter(|done| done.is_written()).count();
             writes = writes.saturating_add(written);
         }
         writes
@@ -299,7 +298,7 @@ impl MemoryServer {
     fn carry_out(&mut self, plan: Plan, started: &mut Vec<Operation>) -> usize {
         let report: Report = carry_out(self, plan);
         started.extend(report.operations().cloned());
-        report.done.iter().filter(|done| was_written(done)).count()
+        report.writes()
     }
 
     /// The events that were recorded, in order.
@@ -444,7 +443,7 @@ impl MemoryServer {
         let stored = self.based_on(sent)?;
         let mut new = sent.clone();
         new.take_status(&stored);
-        let (metadata, kept) = (new.meta_mut(), stored.meta());
+        let (metadata, kept) = (new.meta_mut(), stored.metadata());
         if kept.is_being_deleted()
             && let Some(added) = finalizers(metadata).find(|name| !kept.has_finalizer(name))
         {
@@ -486,9 +485,9 @@ impl MemoryServer {
 
     /// Stores what an object has become, or lets it go.
     fn keep<T: Kept>(&mut self, stored: &T, mut new: T) -> T {
-        let version = stored.meta().resource_version.clone();
+        let version = stored.metadata().resource_version.clone();
         new.meta_mut().resource_version = version;
-        let metadata = new.meta();
+        let metadata = new.metadata();
         let is_held = finalizers(metadata).next().is_some();
         if metadata.is_being_deleted() && !is_held {
             self.next_version(metadata.resource_version());
@@ -502,7 +501,7 @@ impl MemoryServer {
     }
 
     fn stored<T: Kept>(&self, named: &T) -> Option<&Arc<T>> {
-        let metadata = named.meta();
+        let metadata = named.metadata();
         self.snapshot.find(metadata.namespace(), metadata.name())
     }
 
@@ -511,7 +510,7 @@ impl MemoryServer {
         let Some(stored) = self.stored(sent) else {
             return Err(failure::<T>(sent, ApiErrorKind::NotFound));
         };
-        let (has, sent_has) = (stored.meta(), sent.meta());
+        let (has, sent_has) = (stored.metadata(), sent.metadata());
         let differs = |has: &str, sent: &str| !sent.is_empty() && sent != has;
         if differs(has.resource_version(), sent_has.resource_version())
             || differs(has.uid(), sent_has.uid())
@@ -610,10 +609,6 @@ fn finalizers(metadata: &ObjectMeta) -> impl Iterator<Item = &str> {
     finalizers.iter().map(String::as_str)
 }
 
-fn was_written(done: &Done) -> bool {
-    matches!(done.step, Step::Write { .. }) && done.result.is_ok()
-}
-
 /// A uid that no other object of the server has: what had this version is no
 /// more, and what is bound to it has a later one.
 fn uid(version: &str) -> String {
@@ -646,7 +641,7 @@ fn newest_version(snapshot: &Snapshot) -> &str {
 
 /// The answer, in the words of an API server.
 fn failure<T: Kept>(object: &T, kind: ApiErrorKind) -> ApiError {
-    let (resource, name) = (T::RESOURCE, object.meta().name());
+    let (resource, name) = (T::RESOURCE, object.metadata().name());
     let message = match kind {
         ApiErrorKind::AlreadyExists => format!("{resource} {name:?} already exists"),
         ApiErrorKind::NotFound => format!("{resource} {name:?} not found"),

@@ -135,26 +135,9 @@ fn versions_rise_above_what_the_cluster_came_with() {
     assert_eq!(successor(&nines), format!("1{}", "0".repeat(30)));
 }
 
-#[test]
-fn a_version_longer_than_any_stays_with_its_object() {
-    let metadata = json!({"name": "pv-1", "uid": "u-1", "resourceVersion": "9".repeat(100_000)});
-    let hostile = json!({"kind": "PersistentVolume", "metadata": metadata});
-    let mut server = MemoryServer::new(cluster(json!([hostile])));
-    let stored = server.read_volume("pv-1").unwrap().unwrap();
-    let mut available = stored.clone();
-    available.status.phase = Some("Available".into());
-    let written = server
-        .update_volume_status(&change(&stored, available))
-        .unwrap();
-    assert_eq!(written.metadata.resource_version().len(), 100_001);
-    assert_eq!(server.read_volume("pv-1"), Ok(Some(written)));
-    let other = server.create_volume(&volume(json!({"metadata": {"name": "pv-2"}})));
-    assert_eq!(other.unwrap().metadata.resource_version(), "1");
-}
-
-#[test]
-fn versions_that_are_no_numbers_are_replaced_by_numbers() {
-    let metadata = json!({"name": "pv-1", "uid": "u-1", "resourceVersion": "x"});
+/// A server with a volume of this version, and what it has after a write to it.
+fn after_a_write_over(version: &str) -> (MemoryServer, PersistentVolume) {
+    let metadata = json!({"name": "pv-1", "uid": "u-1", "resourceVersion": version});
     let loaded = json!({"kind": "PersistentVolume", "metadata": metadata});
     let mut server = MemoryServer::new(cluster(json!([loaded])));
     let stored = server.read_volume("pv-1").unwrap().unwrap();
@@ -163,8 +146,22 @@ fn versions_that_are_no_numbers_are_replaced_by_numbers() {
     let written = server
         .update_volume_status(&change(&stored, available))
         .unwrap();
+    assert_eq!(server.read_volume("pv-1"), Ok(Some(written.clone())));
+    (server, written)
+}
+
+#[test]
+fn a_version_longer_than_any_stays_with_its_object() {
+    let (mut server, written) = after_a_write_over(&"9".repeat(100_000));
+    assert_eq!(written.metadata.resource_version().len(), 100_001);
+    let other = server.create_volume(&volume(json!({"metadata": {"name": "pv-2"}})));
+    assert_eq!(other.unwrap().metadata.resource_version(), "1");
+}
+
+#[test]
+fn versions_that_are_no_numbers_are_replaced_by_numbers() {
+    let (_, written) = after_a_write_over("x");
     assert_eq!(written.metadata.resource_version(), "1");
-    assert_eq!(server.read_volume("pv-1"), Ok(Some(written)));
 }
 
 struct NoBackend;
