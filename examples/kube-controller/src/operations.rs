@@ -11,7 +11,7 @@ use pvbind::plan::{
     ApiError, ApiErrorKind, Done, End, Event, EventReason, EventType, Execution, FollowUp,
     Operation, Plan, Provisioner as Who, Report, Step, Write, Written,
 };
-use pvbind::view::{Snapshot, is_older_version};
+use pvbind::view::Snapshot;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::{Id, JoinSet};
 use tokio::time::Instant;
@@ -22,6 +22,7 @@ use crate::permit::{Names, Permit};
 use crate::provisioner::Provisioner;
 use crate::queue::{Key, delay_after};
 use crate::server::{Answer, ApiServer};
+use crate::worker::is_from_before;
 
 /// How long to wait before a creation is tried again, and before it is asked
 /// what became of it; as upstream.
@@ -330,6 +331,8 @@ async fn run(backend: Arc<Backend>, operation: Operation, permit: Permit) -> boo
             Next::Finished => return failed,
             Next::AfterWrite(next) => next.proceed(),
             Next::ReadVolume(next) => match backend.hands.server.read_volume(next.name()).await {
+                // What is known of claims is of a time that never was, and nothing
+                // may be deleted by it.
                 Ok(Some(volume)) if is_from_before(&backend.snapshot.lock(), &volume) => {
                     let error = "the API server has an older version of the volume than it had";
                     warn!(operation = name, error, "is given up for now");
@@ -350,17 +353,6 @@ async fn run(backend: Arc<Backend>, operation: Operation, permit: Permit) -> boo
             }
         };
     }
-}
-
-/// Whether the API server was restored from a backup since: what is known of claims
-/// is of a time that never was, and nothing may be deleted by it.
-fn is_from_before(snapshot: &Snapshot, volume: &PersistentVolume) -> bool {
-    let held = snapshot.find::<PersistentVolume>("", volume.name());
-    held.is_some_and(|held| {
-        let (held, read) = (&held.metadata, &volume.metadata);
-        held.uid() == read.uid()
-            && is_older_version(read.resource_version(), held.resource_version())
-    })
 }
 
 fn is_failure(done: &Done) -> bool {
@@ -437,26 +429,5 @@ impl Backend {
     ) -> Result<(), DeleteError> {
         let provisioner = self.provisioner(plugin).map_err(DeleteError::CannotStart)?;
         provisioner.delete(volume.clone(), permit).await
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_same_volume_in_an_older_version_is_from_before() {
-        let volume = |uid: &str, version: &str| -> PersistentVolume {
-            let metadata =
-                serde_json::json!({"name": "pv-1", "uid": uid, "resourceVersion": version});
-            serde_json::from_value(serde_json::json!({"metadata": metadata})).unwrap()
-        };
-        let mut snapshot = Snapshot::new();
-        assert!(!is_from_before(&snapshot, &volume("u-1", "7")));
-        snapshot.apply(Arc::new(volume("u-1", "100")));
-        assert!(is_from_before(&snapshot, &volume("u-1", "99")));
-        assert!(!is_from_before(&snapshot, &volume("u-1", "100")));
-        assert!(!is_from_before(&snapshot, &volume("u-1", "101")));
-        assert!(!is_from_before(&snapshot, &volume("u-2", "99")));
     }
 }

@@ -26,6 +26,7 @@ use tracing::debug;
 
 use crate::failures::{Failures, with_causes};
 use crate::health::Health;
+use crate::queue::delay_after;
 
 /// What a watch says.
 #[derive(Debug)]
@@ -242,11 +243,10 @@ async fn follow<Theirs, Ours>(
         // no sign of calm.
         let was_steady = listed_at.is_some_and(|at: Instant| at.elapsed() > STEADY);
         restarts = match was_steady {
-            true => 0,
+            true => 1,
             false => restarts.saturating_add(1),
         };
-        let delay = SHORTEST.saturating_mul(1 << restarts.min(10));
-        tokio::time::sleep(delay.min(BETWEEN_LISTS)).await;
+        tokio::time::sleep(delay_after(restarts, SHORTEST, BETWEEN_LISTS)).await;
     }
 }
 
@@ -291,9 +291,8 @@ impl Iterator for Delays {
             self.attempts = 0;
         }
         self.last = Some(Instant::now());
-        let delay = SHORTEST.saturating_mul(1 << self.attempts.min(10));
         self.attempts = self.attempts.saturating_add(1);
-        Some(delay.min(LONGEST))
+        Some(delay_after(self.attempts, SHORTEST, LONGEST))
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod intake;
 use intake::apply_written;
+pub(crate) use intake::is_from_before;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
-use pvbind::api::{ClaimKey, ObjectMeta, ObjectReference, PersistentVolume, PersistentVolumeClaim};
+use pvbind::api::{ClaimKey, ObjectReference, PersistentVolume, PersistentVolumeClaim};
 use pvbind::plan::{ApiError, Event, EventReason, EventType, Written};
 use pvbind::view::{Applied, Snapshot, Stored, is_older_version};
 use tokio::time::Instant;
@@ -111,17 +111,8 @@ impl Worker {
                     newest.is_none_or(|newest| is_older_version(newest, object.version()))
                 };
                 // Of what this controller writes, a list may be older.
-                let mut older = Vec::new();
-                for object in objects.iter() {
-                    let Name { namespace, name } = object.name();
-                    if let Some(held) = snapshot.find::<T>(&namespace, &name)
-                        && held.uid() == object.uid()
-                        && is_older_version(object.version(), held.version())
-                    {
-                        older.push(object);
-                    }
-                }
-                for object in older {
+                let older = objects.iter();
+                for object in older.filter(|object| is_from_before(&snapshot, &***object)) {
                     match object.sync_key() {
                         Some(key) => self.doubts.push(key),
                         None => self.went_back = Some(format!("{kind} {}", object.name().name)),
@@ -208,7 +199,14 @@ impl Worker {
             for (key, answer) in asked.into_iter().zip(answers) {
                 match answer {
                     Ok(Some(there)) => {
-                        if self.is_older_than_held(&there) {
+                        let snapshot = self.backend.snapshot.lock();
+                        let went_back = match &there {
+                            Written::Volume(volume) => is_from_before(&snapshot, &**volume),
+                            Written::Claim(claim) => is_from_before(&snapshot, &**claim),
+                            _ => false,
+                        };
+                        drop(snapshot);
+                        if went_back {
                             self.went_back = Some(key.to_string());
                         }
                         apply_written(&self.backend, &self.gone, &there);
@@ -224,29 +222,6 @@ impl Worker {
                 tokio::time::sleep(DOUBT).await;
                 return;
             }
-        }
-    }
-
-    /// Whether the API server, asked now, has an older version than it had.
-    fn is_older_than_held(&self, there: &Written) -> bool {
-        let snapshot = self.backend.snapshot.lock();
-        let is_older = |there: &ObjectMeta, held: Option<&ObjectMeta>| {
-            held.is_some_and(|held| {
-                held.uid() == there.uid()
-                    && is_older_version(there.resource_version(), held.resource_version())
-            })
-        };
-        match there {
-            Written::Volume(volume) => {
-                let held = snapshot.find::<PersistentVolume>("", volume.name());
-                is_older(&volume.metadata, held.map(|held| &held.metadata))
-            }
-            Written::Claim(claim) => {
-                let (namespace, name) = (claim.metadata.namespace(), claim.metadata.name());
-                let held = snapshot.find::<PersistentVolumeClaim>(namespace, name);
-                is_older(&claim.metadata, held.map(|held| &held.metadata))
-            }
-            _ => false,
         }
     }
 
@@ -351,6 +326,18 @@ impl Worker {
     }
 }
 
+/// Whether the API server has an older version of an object than the one that is
+/// held: a list may have been made before a write of this controller, and whoever
+/// was restored from a backup says so when it is asked.
+pub(crate) fn is_from_before<T: Stored>(snapshot: &Snapshot, there: &T) -> bool {
+    let (namespace, name) = there.key();
+    snapshot.find::<T>(namespace, name).is_some_and(|held| {
+        let (held, there) = (held.metadata(), there.metadata());
+        held.uid() == there.uid()
+            && is_older_version(there.resource_version(), held.resource_version())
+    })
+}
+
 /// Takes an object that was written into the snapshot, unless it is gone since.
 pub(super) fn apply_written(backend: &Backend, gone: &HashMap<String, Instant>, written: &Written) {
     match written {
@@ -445,4 +432,25 @@ versioned! {
     StorageClass: |_| None;
     Pod: |_| None;
     Node: |_| None;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_same_volume_in_an_older_version_is_from_before() {
+        let volume = |uid: &str, version: &str| -> PersistentVolume {
+            let metadata =
+                serde_json::json!({"name": "pv-1", "uid": uid, "resourceVersion": version});
+            serde_json::from_value(serde_json::json!({"metadata": metadata})).unwrap()
+        };
+        let mut snapshot = Snapshot::new();
+        assert!(!is_from_before(&snapshot, &volume("u-1", "7")));
+        snapshot.apply(Arc::new(volume("u-1", "100")));
+        assert!(is_from_before(&snapshot, &volume("u-1", "99")));
+        assert!(!is_from_before(&snapshot, &volume("u-1", "100")));
+        assert!(!is_from_before(&snapshot, &volume("u-1", "101")));
+        assert!(!is_from_before(&snapshot, &volume("u-2", "99")));
+    }
 }
