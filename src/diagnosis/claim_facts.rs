@@ -293,6 +293,15 @@ facts! {
             /// The node.
             node: String,
         },
+        /// See [`Code::ClaimSelectedNodeBlocks`](super::Code::ClaimSelectedNodeBlocks).
+        SelectedNodeBlocks: ClaimSelectedNodeBlocks {
+            /// The node.
+            node: String,
+            /// The class.
+            class: String,
+            /// The volume that would fit best, were no node selected.
+            volume: Option<String>,
+        },
         /// See [`Code::ClaimNamesVolumeDelayed`](super::Code::ClaimNamesVolumeDelayed).
         NamesVolumeDelayed: ClaimNamesVolumeDelayed {
             /// The volume.

@@ -270,6 +270,9 @@ codes! {
     ClaimPodOtherScheduler = "claim-pod-other-scheduler", Risk;
     /// A node was selected for the claim that is gone.
     ClaimSelectedNodeGone = "claim-selected-node-gone", Fault [ExternalProvisioning, ProvisioningFailed];
+    /// A node was selected for the claim, so that only a volume that is made for
+    /// it there would do, and its class makes none.
+    ClaimSelectedNodeBlocks = "claim-selected-node-blocks", Fault [ProvisioningFailed];
     /// A claim that should wait for its consumer names a volume, so that its
     /// pods take it for an unbound immediate claim.
     ClaimNamesVolumeDelayed = "claim-names-volume-delayed", Risk;

@@ -111,7 +111,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     /// The findings, and what will be said when the pod is scheduled. A volume
     /// that misses by a slip of the pen is the root of it all, and is told at
     /// once.
-    fn with_delayed_notes(&self, mut findings: Vec<Finding>) -> Vec<Finding> {
+    pub(super) fn with_delayed_notes(&self, mut findings: Vec<Finding>) -> Vec<Finding> {
         let notes = self.delayed_notes();
         let is_root = |note: &Finding| {
             matches!(

@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
-use serde_json::json;
-
 use super::Examination;
 use crate::api::{PersistentVolumeClaim, VolumeMode, names};
-use crate::diagnosis::{ClaimFacts, Finding, Kind, ObjectName, Patch, Remedy};
+use crate::diagnosis::{ClaimFacts, Finding, Remedy};
 use crate::provisioner::{
     ClaimNext, Config, DataSource, NO_BLOCK_SUPPORT, ProvisionError, RequestError, RequestInputs,
     TopologyError, TopologyQuery, csi, sync_claim, topology_requirement,
@@ -150,7 +148,6 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
 
     fn topology_mismatch(&self, provisioner: &str, error: &TopologyError) -> Option<Finding> {
         let survey = self.survey;
-        let metadata = &self.claim.metadata;
         let node = self.selected_node();
         let is_known = survey.known.nodes && survey.known.csi_nodes;
         // That the node is gone is told by itself.
@@ -162,22 +159,13 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             node: node.to_owned(),
             message: error.to_string(),
         };
-        let patch = Patch::of(
-            ObjectName::of(Kind::Claim, metadata),
-            metadata,
-            json!({"metadata": {"annotations": {names::SELECTED_NODE: null}}}),
-        );
-        let elsewhere = Remedy::new(
-            "remove the annotation, so that the scheduler selects another node",
-            "it may select the same node again",
-        );
         let driver = Remedy::new(
             format!("see whether driver `{provisioner}` runs on node `{node}`, and its labels"),
             "",
         );
         Some(
             Finding::from(facts)
-                .with(elsewhere.patching(patch))
+                .with(self.select_again("it may select the same node again"))
                 .with(driver),
         )
     }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::Examination;
-use crate::api::{StorageClass, TopologySelectorTerm, names};
+use crate::api::{StorageClass, TopologySelectorTerm, VolumeBindingMode, names};
 use crate::controller::begin;
 use crate::diagnosis::{ClaimFacts, Finding, Kind, ObjectName, Patch, Remedy};
 use crate::plan::{EventReason, Operation, Provisioner, Step};
@@ -70,6 +70,9 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             return self.without_class_object();
         };
         if class.provisioner() == names::NO_PROVISIONER {
+            if let Some(blocked) = self.selected_node_blocks(&class) {
+                return self.with_delayed_notes(vec![blocked]);
+            }
             let mut findings = self.no_match();
             findings.push(self.no_provisioner());
             return findings;
@@ -136,6 +139,31 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         let facts = ClaimFacts::SelectedNodeGone {
             node: node.to_owned(),
         };
+        let consequence = "if the provisioner has begun, it may leave a volume behind";
+        Some(Finding::from(facts).with(self.select_again(consequence)))
+    }
+
+    /// Neither the controller nor the scheduler looks for a volume for a claim
+    /// that has a selected node.
+    fn selected_node_blocks(&self, class: &StorageClass) -> Option<Finding> {
+        let node = self.claim.metadata.annotation(names::SELECTED_NODE)?;
+        if class.volume_binding_mode != Some(VolumeBindingMode::WaitForFirstConsumer) {
+            return None;
+        }
+        let (report, _) = self.report();
+        let facts = ClaimFacts::SelectedNodeBlocks {
+            node: node.to_owned(),
+            class: class.name().to_owned(),
+            volume: report.chosen().map(|volume| volume.name().to_owned()),
+        };
+        let consequence =
+            "it then takes a volume that exists, in reach of the node that it selects";
+        Some(Finding::from(facts).with(self.select_again(consequence)))
+    }
+
+    /// Removing the annotation, after which the scheduler begins anew.
+    pub(super) fn select_again(&self, consequence: &str) -> Remedy {
+        let metadata = &self.claim.metadata;
         let patch = Patch::of(
             ObjectName::of(Kind::Claim, metadata),
             metadata,
@@ -143,9 +171,9 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         );
         let remedy = Remedy::new(
             "remove the annotation, so that the scheduler selects another node",
-            "if the provisioner has begun, it may leave a volume behind",
+            consequence,
         );
-        Some(Finding::from(facts).with(remedy.patching(patch)))
+        remedy.patching(patch)
     }
 
     pub(super) fn topology_unsatisfied(&self, class: &StorageClass) -> Option<Finding> {

@@ -137,6 +137,23 @@ pub(super) fn sentence(facts: &ClaimFacts, f: &mut fmt::Formatter<'_>) -> fmt::R
             "is to be provisioned for node {}, which does not exist",
             Name(node)
         ),
+        Is::SelectedNodeBlocks {
+            node,
+            class,
+            volume,
+        } => {
+            write!(
+                f,
+                "is to be provisioned for node {}, since that was selected, and class {} \
+                 provisions nothing; no volume that exists is searched for",
+                Name(node),
+                Name(class)
+            )?;
+            match volume {
+                Some(volume) => write!(f, ", though {} fits", Name(volume)),
+                None => Ok(()),
+            }
+        }
         Is::WaitsForProvisioner {
             provisioner,
             is_in_tree,

@@ -389,6 +389,7 @@ impl fmt::Display for ClaimFacts {
             | Is::PodBypassedScheduler { .. }
             | Is::PodOtherScheduler { .. }
             | Is::SelectedNodeGone { .. }
+            | Is::SelectedNodeBlocks { .. }
             | Is::WaitsForProvisioner { .. }
             | Is::ProvisioningFails { .. }
             | Is::DriverUnknown { .. }
