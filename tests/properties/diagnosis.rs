@@ -253,6 +253,7 @@ proptest! {
                     let volumes = snapshot.volumes().iter().map(Arc::as_ref);
                     let report = MatchReport::new(claim, volumes, &FindOptions::default());
                     prop_assert_eq!(summary, &report.to_string());
+                    prop_assert!(report.chosen().is_none(), "{:?}", diagnosis);
                 }
             }
             if let Some(volume) = bound_to(&config, &snapshot, claim) {

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::Examination;
-use crate::api::{ClaimKey, VolumePhase};
+use crate::api::{ClaimKey, VolumePhase, names};
 use crate::diagnosis::census::NEAREST;
 use crate::diagnosis::parts::{Counted, Miss, Slip, is_tiny};
 use crate::diagnosis::words::Modes;
@@ -98,7 +98,15 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             return None;
         }
         let metadata = &volume.metadata;
-        let patch = json!({"spec": {"storageClassName": class}});
+        let spec = json!({"storageClassName": class});
+        // What the annotation says goes before the field, even nothing.
+        let patch = match metadata.has_annotation(names::BETA_STORAGE_CLASS) {
+            true => {
+                let annotations = json!({names::BETA_STORAGE_CLASS: null});
+                json!({"metadata": {"annotations": annotations}, "spec": spec})
+            }
+            false => json!({"spec": spec}),
+        };
         let patch = Patch::of(ObjectName::of(Kind::Volume, metadata), metadata, patch);
         let remedy = Remedy::new(
             format!(
