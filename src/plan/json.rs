@@ -51,16 +51,22 @@ impl<V: Serialize> Serialize for Plan<V> {
 }
 
 /// The field `verdict` is `settled`, `retry` or `askApiServer`, with the `error`
-/// or the `claim` beside it. A claim that waits for its volume to be made is
-/// settled, too: see [`Verdict::Settled`].
+/// and its [`code`](super::SyncError::code), or the `claim`, beside it. A claim
+/// that waits for its volume to be made is settled, too: see
+/// [`Verdict::Settled`].
 ///
 /// ```
 /// use pvbind::api::ClaimKey;
-/// use pvbind::plan::Verdict;
+/// use pvbind::plan::{SyncError, Verdict};
 /// let verdict = Verdict::AskApiServer(ClaimKey::new("shop", "data"));
 /// assert_eq!(
 ///     serde_json::to_string(&verdict)?,
 ///     r#"{"verdict":"askApiServer","claim":{"namespace":"shop","name":"data"}}"#,
+/// );
+/// let verdict = Verdict::Retry(SyncError::CutOff);
+/// assert_eq!(
+///     serde_json::to_string(&verdict)?,
+///     r#"{"verdict":"retry","code":"cut-off","error":"the plan was cut off"}"#,
 /// );
 /// # Ok::<(), serde_json::Error>(())
 /// ```
@@ -70,12 +76,13 @@ impl Serialize for Verdict {
         #[serde(tag = "verdict", rename_all = "camelCase")]
         enum Form<'a> {
             Settled,
-            Retry { error: String },
+            Retry { code: &'static str, error: String },
             AskApiServer { claim: &'a ClaimKey },
         }
         match self {
             Verdict::Settled => Form::Settled,
             Verdict::Retry(error) => Form::Retry {
+                code: error.code(),
                 error: error.to_string(),
             },
             Verdict::AskApiServer(claim) => Form::AskApiServer { claim },

@@ -226,6 +226,28 @@ pub enum SyncError {
     Volume(#[from] VolumeLifeRefusal),
 }
 
+impl SyncError {
+    /// One of few stable texts for the kind of error, as labels of metrics are.
+    ///
+    /// ```
+    /// use pvbind::plan::SyncError;
+    /// let error = SyncError::NoBindingMode { class: "fast".to_owned() };
+    /// assert_eq!(error.code(), "no-binding-mode");
+    /// ```
+    pub fn code(&self) -> &'static str {
+        match self {
+            SyncError::Write(_) => "write-failed",
+            SyncError::NoBindingMode { .. } => "no-binding-mode",
+            SyncError::Find { .. } => "find-failed",
+            SyncError::ClaimedByAnother { .. } => "claimed-by-another",
+            SyncError::CutOff => "cut-off",
+            SyncError::ClaimStatus(_) => "claim-status",
+            SyncError::Claim(_) => "claim-life",
+            SyncError::Volume(_) => "volume-life",
+        }
+    }
+}
+
 /// What follows a plan, as far as it holds objects that the plan writes: it
 /// hears what the API server returned, so that later writes are based on it.
 ///
