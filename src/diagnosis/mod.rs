@@ -54,6 +54,8 @@ pub use volume_facts::{Reclaim, VolumeFacts};
 mod pod_facts;
 pub use pod_facts::{ClaimStanding, PodFacts};
 
+mod external;
+
 mod known;
 pub use known::Known;
 

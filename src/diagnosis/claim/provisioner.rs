@@ -5,9 +5,10 @@ use std::sync::{Arc, PoisonError};
 
 use super::Examination;
 use crate::api::{PersistentVolumeClaim, VolumeMode, names};
+use crate::diagnosis::external::provisioner_config;
 use crate::diagnosis::{ClaimFacts, Finding, Remedy};
 use crate::provisioner::{
-    ClaimNext, Config, DataSource, NO_BLOCK_SUPPORT, ProvisionError, RequestError, RequestInputs,
+    ClaimNext, DataSource, NO_BLOCK_SUPPORT, ProvisionError, RequestError, RequestInputs,
     TopologyError, TopologyQuery, csi, sync_claim, topology_requirement,
 };
 use crate::view::{DiagnosticView, ProvisioningView};
@@ -17,7 +18,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     /// provisioner would say, with a driver that can do everything and whose
     /// topology is what the CSINodes have of it.
     pub(super) fn provisioner_refuses(&self, provisioner: &str) -> Option<Finding> {
-        let config = self.provisioner_config(provisioner);
+        let config = provisioner_config(self.survey.config, provisioner);
         // The controller is about to name the provisioner, if it has not.
         let mut claim = PersistentVolumeClaim::clone(self.claim);
         let metadata = &mut claim.metadata;
@@ -209,20 +210,6 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 )))
             }
         }
-    }
-
-    /// The provisioner as far as it can be known from here.
-    fn provisioner_config(&self, provisioner: &str) -> Config {
-        let mut config = Config::new(provisioner);
-        let migrated = &self.survey.config.migrated_plugins;
-        config.additional_names = migrated
-            .iter()
-            .filter(|(_, driver)| *driver == provisioner)
-            .map(|(plugin, _)| plugin.clone())
-            .collect();
-        config.knows_single_node_modes = true;
-        config.modifies_volumes = true;
-        config
     }
 }
 

@@ -8,10 +8,11 @@ use crate::api::{
     PersistentVolumeReclaimPolicy as Policy, Pod, StorageClass, VolumePhase, names,
 };
 use crate::controller::{Next, begin, sync_volume};
+use crate::diagnosis::external::provisioner_config;
 use crate::diagnosis::{Finding, Reclaim, Remedy, VolumeFacts};
 use crate::matching::{FindError, SearchOptions};
 use crate::plan::{Operation, Plan, Step};
-use crate::provisioner::{self, check_deletable};
+use crate::provisioner::check_deletable;
 use crate::view::{ClusterView, DiagnosticView, Held};
 
 /// The in-tree plugin for directories of nodes.
@@ -113,7 +114,8 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         if !self.is_phase(&VolumePhase::Failed) {
             released.status.phase = Some(VolumePhase::Released);
         }
-        match check_deletable(&provisioner::Config::new(driver.as_str()), &released) {
+        let config = provisioner_config(self.survey.config, &driver);
+        match check_deletable(&config, &released) {
             Ok(()) => Reclaim::DeletedExternally(driver),
             Err(_) => Reclaim::LeftExternally(driver),
         }

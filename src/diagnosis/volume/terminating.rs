@@ -5,6 +5,7 @@ use serde_json::json;
 use super::Examination;
 use crate::api::{ClaimKey, PersistentVolume, VolumePhase, names};
 use crate::controller::sync_volume;
+use crate::diagnosis::external::provisioner_config;
 use crate::diagnosis::parts::Holder;
 use crate::diagnosis::words::{Cut, Name};
 use crate::diagnosis::{Finding, Reclaim, Remedy, VolumeFacts};
@@ -119,7 +120,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             let who = "is removed by nobody: the volume names no external provisioner";
             return (who.to_owned(), true);
         }
-        let config = provisioner::Config::new(driver.as_str());
+        let config = provisioner_config(self.survey.config, &driver);
         let plan = provisioner::sync_volume(&config, self.volume);
         let name = Name(&driver);
         let edited = first_edit(&plan).is_some();
@@ -189,11 +190,11 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     }
 
     fn has_no_driver(&self, driver: &str) -> bool {
-        let is_migrated = self
-            .volume
-            .metadata
-            .annotation(names::MIGRATED_TO)
-            .is_some();
+        let metadata = &self.volume.metadata;
+        let made_by = metadata.annotation(names::PROVISIONED_BY);
+        // The next sync writes down that its plugin has migrated.
+        let migrated = made_by.and_then(|plugin| self.survey.config.migrated_to(plugin));
+        let is_migrated = metadata.has_annotation(names::MIGRATED_TO) || migrated.is_some();
         let is_csi = self.volume.spec.csi.is_some() || is_migrated;
         is_csi && self.survey.known.csi_drivers && self.survey.view.csi_driver(driver).is_none()
     }
