@@ -336,6 +336,8 @@ async fn run(backend: Arc<Backend>, operation: Operation, permit: Permit) -> boo
                 Ok(Some(volume)) if is_from_before(&backend.snapshot.lock(), &volume) => {
                     let error = "the API server has an older version of the volume than it had";
                     warn!(operation = name, error, "is given up for now");
+                    let volume = volume.name().to_owned();
+                    let _nobody_listens_at_the_end = backend.answers.send(Answer::Older { volume });
                     return true;
                 }
                 Ok(volume) => next.answer(&backend.config, &*backend.snapshot.lock(), volume),

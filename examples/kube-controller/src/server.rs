@@ -33,7 +33,7 @@ pub struct ApiServer {
     at_once: Arc<Semaphore>,
 }
 
-/// What the API server answered to a write.
+/// What the API server answered to a write, or to a question.
 #[derive(Clone, Debug)]
 pub enum Answer {
     /// The object as it is now.
@@ -45,6 +45,11 @@ pub enum Answer {
         /// The volume as it is now, if it is there still.
         left: Option<Arc<PersistentVolume>>,
     },
+    /// It has an older version of a volume than the one that is held.
+    Older {
+        /// The name of the volume.
+        volume: String,
+    },
 }
 
 impl Answer {
@@ -52,7 +57,7 @@ impl Answer {
     pub fn for_plan(&self) -> Written {
         match self {
             Answer::Written(written) => written.clone(),
-            Answer::Deleted { .. } => Written::Nothing,
+            Answer::Deleted { .. } | Answer::Older { .. } => Written::Nothing,
         }
     }
 }

@@ -4,9 +4,10 @@
 //! The worker alone changes the snapshot, between two syncs, so what a write
 //! returned is never overtaken by what the watch says about it.
 
+mod doubts;
 mod intake;
+pub(crate) use doubts::is_from_before;
 use intake::apply_written;
-pub(crate) use intake::is_from_before;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -68,9 +69,11 @@ pub struct Worker {
     reminder: Failures,
     /// The uids of what is gone, and since when.
     gone: HashMap<String, Instant>,
-    /// What a list lacked that may be older than the object: see
-    /// [`Worker::settle_doubts`].
+    /// What is asked about by itself: see [`Worker::settle_doubts`].
     doubts: Vec<Key>,
+    /// Of which objects a write was refused, in which version they were held, and
+    /// since when.
+    refused: HashMap<Key, (String, Instant)>,
     /// An object of which the API server has an older version than it had.
     went_back: Option<String>,
 }
@@ -100,6 +103,7 @@ impl Worker {
             reminder: Failures::default(),
             gone: HashMap::new(),
             doubts: Vec::new(),
+            refused: HashMap::new(),
             went_back: None,
         }
     }
@@ -203,6 +207,7 @@ impl Worker {
     fn queue_all(&mut self, now: Instant) {
         self.next_resync = Some(now + self.resync);
         self.gone.retain(|_, since| *since + MEMORY > now);
+        self.refused.retain(|_, (_, since)| *since + MEMORY > now);
         self.remind_of_unreadable();
         let snapshot = self.backend.snapshot.lock();
         for volume in snapshot.volumes().iter() {
@@ -309,6 +314,7 @@ impl Worker {
         for operation in report.operations() {
             self.operations.start(operation.clone());
         }
+        self.note_refused(&report);
         match report.error() {
             Some(error) => self.failed(key, &error.to_string()),
             None => self.queue.succeeded(&key),

@@ -1,28 +1,21 @@
-//! What the worker takes in: news of the watches, answers to writes, and doubts
-//! about what a list lacks.
+//! What the worker takes in: news of the watches, and answers to writes.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::time::Duration;
 
-use futures::future::join_all;
 use pvbind::api::{ClaimKey, ObjectReference, PersistentVolume, PersistentVolumeClaim};
-use pvbind::plan::{ApiError, Event, EventReason, EventType, Written};
+use pvbind::plan::{Event, EventReason, EventType, Written};
 use pvbind::view::{Applied, Snapshot, Stored, is_older_version};
 use tokio::time::Instant;
-use tracing::{error, info, warn};
+use tracing::{error, info};
 
 use super::Worker;
+use super::doubts::is_from_before;
 use crate::events::Publisher;
 use crate::operations::Backend;
 use crate::queue::Key;
 use crate::server::Answer;
 use crate::watches::{Name, News, Told, Unreadable};
-
-/// How long to wait before the API server is asked about a doubt again.
-const DOUBT: Duration = Duration::from_secs(1);
-/// About how many it is asked at once.
-const DOUBTS_AT_ONCE: usize = 16;
 
 impl Worker {
     pub(super) fn take_in(&mut self, news: News) {
@@ -47,7 +40,7 @@ impl Worker {
         }
     }
 
-    fn volume_gone(&mut self, volume: &PersistentVolume) {
+    pub(super) fn volume_gone(&mut self, volume: &PersistentVolume) {
         self.bury(volume.metadata.uid());
         self.forget(&Key::Volume(volume.name().to_owned()));
         if let Some(claim) = volume.claim_ref() {
@@ -72,7 +65,7 @@ impl Worker {
         self.told.remove(key);
     }
 
-    fn claim_gone(&mut self, claim: &PersistentVolumeClaim) {
+    pub(super) fn claim_gone(&mut self, claim: &PersistentVolumeClaim) {
         self.bury(claim.metadata.uid());
         self.forget(&Key::Claim(ClaimKey::of(claim)));
         if !claim.volume_name().is_empty() {
@@ -171,84 +164,6 @@ impl Worker {
         }
     }
 
-    /// A list may have been made before what this controller wrote since. An
-    /// object that is newer than the whole list and not in it was deleted, or it
-    /// was created after the list was made; taking a volume for deleted would
-    /// lose a claim, so the API server is asked. Until it answers, nothing is
-    /// decided.
-    pub(super) async fn settle_doubts(&mut self) {
-        while !self.doubts.is_empty() && self.went_back.is_none() {
-            let begin = self.doubts.len().saturating_sub(DOUBTS_AT_ONCE);
-            let asked = self.doubts.get(begin..).unwrap_or_default().to_vec();
-            let server = &self.backend.hands.server;
-            let answers = asked.iter().map(|key| async move {
-                Ok(match key {
-                    Key::Volume(name) => server
-                        .read_volume(name)
-                        .await?
-                        .map(|volume| Written::Volume(Arc::new(volume))),
-                    Key::Claim(name) => server
-                        .read_claim(name)
-                        .await?
-                        .map(|claim| Written::Claim(Arc::new(claim))),
-                })
-            });
-            let answers: Vec<Result<_, ApiError>> = join_all(answers).await;
-            self.doubts.truncate(begin);
-            self.health.beat();
-            for (key, answer) in asked.into_iter().zip(answers) {
-                match answer {
-                    Ok(Some(there)) => {
-                        let snapshot = self.backend.snapshot.lock();
-                        let went_back = match &there {
-                            Written::Volume(volume) => is_from_before(&snapshot, &**volume),
-                            Written::Claim(claim) => is_from_before(&snapshot, &**claim),
-                            _ => false,
-                        };
-                        drop(snapshot);
-                        if went_back {
-                            self.went_back = Some(key.to_string());
-                        }
-                        apply_written(&self.backend, &self.gone, &there);
-                    }
-                    Ok(None) => self.is_gone(&key),
-                    Err(error) => {
-                        warn!(object = %key, %error, "cannot tell whether it is gone");
-                        self.doubts.push(key);
-                    }
-                }
-            }
-            if self.doubts.len() > begin {
-                tokio::time::sleep(DOUBT).await;
-                return;
-            }
-        }
-    }
-
-    /// The API server says that the object is gone.
-    fn is_gone(&mut self, key: &Key) {
-        let mut snapshot = self.backend.snapshot.lock();
-        match key {
-            Key::Volume(name) => {
-                let held = snapshot.find::<PersistentVolume>("", name).cloned();
-                if let Some(volume) = held {
-                    snapshot.delete(&*volume);
-                    drop(snapshot);
-                    self.volume_gone(&volume);
-                }
-            }
-            Key::Claim(name) => {
-                let (namespace, name) = (&name.namespace, &name.name);
-                let held = snapshot.find::<PersistentVolumeClaim>(namespace, name);
-                if let Some(claim) = held.cloned() {
-                    snapshot.delete(&*claim);
-                    drop(snapshot);
-                    self.claim_gone(&claim);
-                }
-            }
-        }
-    }
-
     /// What is gone stays gone, whatever the answer to an earlier write says.
     fn bury(&mut self, uid: &str) {
         self.gone.insert(uid.to_owned(), Instant::now());
@@ -274,6 +189,7 @@ impl Worker {
                 drop(snapshot);
                 self.volume_gone(volume);
             }
+            Answer::Older { volume } => self.doubts.push(Key::Volume(volume.clone())),
         }
     }
 
@@ -324,18 +240,6 @@ impl Worker {
             }
         }
     }
-}
-
-/// Whether the API server has an older version of an object than the one that is
-/// held: a list may have been made before a write of this controller, and whoever
-/// was restored from a backup says so when it is asked.
-pub(crate) fn is_from_before<T: Stored>(snapshot: &Snapshot, there: &T) -> bool {
-    let (namespace, name) = there.key();
-    snapshot.find::<T>(namespace, name).is_some_and(|held| {
-        let (held, there) = (held.metadata(), there.metadata());
-        held.uid() == there.uid()
-            && is_older_version(there.resource_version(), held.resource_version())
-    })
 }
 
 /// Takes an object that was written into the snapshot, unless it is gone since.
@@ -432,25 +336,4 @@ versioned! {
     StorageClass: |_| None;
     Pod: |_| None;
     Node: |_| None;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_same_volume_in_an_older_version_is_from_before() {
-        let volume = |uid: &str, version: &str| -> PersistentVolume {
-            let metadata =
-                serde_json::json!({"name": "pv-1", "uid": uid, "resourceVersion": version});
-            serde_json::from_value(serde_json::json!({"metadata": metadata})).unwrap()
-        };
-        let mut snapshot = Snapshot::new();
-        assert!(!is_from_before(&snapshot, &volume("u-1", "7")));
-        snapshot.apply(Arc::new(volume("u-1", "100")));
-        assert!(is_from_before(&snapshot, &volume("u-1", "99")));
-        assert!(!is_from_before(&snapshot, &volume("u-1", "100")));
-        assert!(!is_from_before(&snapshot, &volume("u-1", "101")));
-        assert!(!is_from_before(&snapshot, &volume("u-2", "99")));
-    }
 }

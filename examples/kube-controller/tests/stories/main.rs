@@ -19,5 +19,6 @@ mod killed;
 mod lead;
 mod plans;
 mod provisioning;
+mod restored;
 mod scale;
 mod trouble;

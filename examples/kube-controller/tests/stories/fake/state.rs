@@ -124,7 +124,9 @@ impl State {
 
     /// Goes back to a backup, and knows nothing of what was since.
     pub(crate) fn restore(&mut self, (version, objects): Backup) {
-        self.history.retain(|(at, ..)| *at <= version);
+        // Where watches are that go on stays; none tells of this any more.
+        let since = self.history.iter_mut().filter(|(at, ..)| *at > version);
+        since.for_each(|(at, ..)| *at = 0);
         (self.version, self.objects) = (version, objects);
     }
 
