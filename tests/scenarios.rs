@@ -93,6 +93,7 @@ impl Scenario {
         known.volumes = is_known("volumes");
         known.claims = is_known("claims");
         known.classes = is_known("classes");
+        known.nodes = is_known("nodes");
         known.csi_storage_capacities = is_known("csiStorageCapacities");
         let namespaces = |field: &str| {
             let names = self.yaml["known"][field].as_array()?.iter();

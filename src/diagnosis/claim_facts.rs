@@ -368,6 +368,14 @@ facts! {
             /// What the driver said.
             message: String,
         },
+        /// See [`Code::ClaimMadeVolumeUnusable`](super::Code::ClaimMadeVolumeUnusable).
+        MadeVolumeUnusable: ClaimMadeVolumeUnusable {
+            /// The volume.
+            volume: String,
+            /// Every rule that refuses; none if the volume only is not reserved
+            /// for the claim.
+            rules: Vec<Rule>,
+        },
         /// See [`Code::ClaimWaitsForPopulator`](super::Code::ClaimWaitsForPopulator).
         WaitsForPopulator: ClaimWaitsForPopulator {
             /// The kind of the data source, with its group.

@@ -292,6 +292,9 @@ codes! {
     ClaimInfeasible = "claim-infeasible", Fault [ProvisioningFailed];
     /// The provisioner said that the driver failed; it tries again.
     ClaimDriverFails = "claim-driver-fails", Fault [ProvisioningFailed];
+    /// A volume has the name of the one that is to be made, so that none is made,
+    /// and the claim cannot have it.
+    ClaimMadeVolumeUnusable = "claim-made-volume-unusable", Fault [ExternalProvisioning];
     /// A populator is to make the volume, and the driver is not asked.
     ClaimWaitsForPopulator = "claim-waits-for-populator", Waiting [ExternalProvisioning];
     /// No node is in the topologies that the class allows.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::parts::{ClaimStop, Rule};
-use crate::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim, names};
+use crate::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
 use crate::matching::{Features, FindOptions, MatchReport, Refusal};
 use crate::quantity::Quantity;
 use crate::selector::{CompiledLabelSelector, SelectorError};
@@ -146,13 +146,6 @@ impl Pending {
     fn asked(&self) -> &Quantity {
         self.claim.requested_storage()
     }
-}
-
-/// Whether a claim is after any volume that fits.
-pub(super) fn is_pending(claim: &PersistentVolumeClaim) -> bool {
-    !claim.is_bind_completed()
-        && claim.volume_name().is_empty()
-        && !claim.metadata.has_annotation(names::SELECTED_NODE)
 }
 
 /// What the rules look at, but for size and selector, as a text.

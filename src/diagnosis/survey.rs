@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::census::Census;
 use super::claim::Places;
-use super::demand::{Demand, Offers, is_pending};
+use super::demand::{Demand, Offers};
 use super::naming::Naming;
 use super::reach::Nodes;
 use super::similar::NamesToMean;
 use super::words::NAMED;
 use super::{Diagnosis, Finding, Known, ObjectName, ViewDiagnosis, claim, pod, volume};
 use crate::api::{
-    ClaimKey, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass, VolumeBindingMode,
+    ClaimKey, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass, VolumeBindingMode, names,
 };
 use crate::controller::Config;
 use crate::matching::volume_satisfies_claim;
@@ -510,7 +510,10 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
     /// The pending claims, by what the rules look at.
     pub(super) fn demand(&self) -> &Demand {
         self.demand.get_or_init(|| {
-            let pending = self.claims.iter().filter(|claim| is_pending(claim));
+            let pending = self
+                .claims
+                .iter()
+                .filter(|claim| self.is_searched_for(claim));
             Demand::new(pending.cloned())
         })
     }
@@ -656,6 +659,14 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
         let main = claim::main(self, claim);
         looked_into().insert(key, (claim.clone(), main.clone()));
         main
+    }
+
+    /// Whether any volume that fits is looked for for the claim. For one that
+    /// waits for its consumer none is once a node was selected.
+    pub(super) fn is_searched_for(&self, claim: &PersistentVolumeClaim) -> bool {
+        let is_open = !claim.is_bind_completed() && claim.volume_name().is_empty();
+        let is_selected = claim.metadata.has_annotation(names::SELECTED_NODE);
+        is_open && !(is_selected && self.is_delayed(claim.class_name()))
     }
 
     /// Whether claims of a class wait for their first consumer.

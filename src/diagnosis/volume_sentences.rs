@@ -21,7 +21,7 @@ impl fmt::Display for VolumeFacts {
                 "" => f.write_str("is available, and no pending claim is without class"),
                 class => write!(
                     f,
-                    "is available, and no pending claim has class {}",
+                    "is available, and no pending claim looks for volumes of class {}",
                     Name(class)
                 ),
             },

@@ -301,8 +301,11 @@ proptest! {
             }).collect();
             let is_unclaimed = diagnosis.finding(Code::VolumeUnclaimed).is_some();
             let pending = snapshot.claims().filter(|claim| {
-                let is_unnamed = claim.volume_name().is_empty()
-                    && !claim.metadata.has_annotation("volume.kubernetes.io/selected-node");
+                let class = snapshot.class(claim.class_name());
+                let mode = class.and_then(|class| class.volume_binding_mode.clone());
+                let is_selected = claim.metadata.has_annotation("volume.kubernetes.io/selected-node")
+                    && mode == Some(VolumeBindingMode::WaitForFirstConsumer);
+                let is_unnamed = claim.volume_name().is_empty() && !is_selected;
                 !claim.is_bind_completed() && (is_unnamed || claim.volume_name() == volume.name())
             });
             let pending: Vec<_> = pending.collect();

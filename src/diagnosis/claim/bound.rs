@@ -163,7 +163,8 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         let is_own = volume.claim_ref().is_some_and(|reference| {
             !reference.uid().is_empty() && reference.uid() == self.claim.metadata.uid()
         });
-        if is_own {
+        // And what the claim had once is its own.
+        if is_own || self.claim.is_bind_completed() {
             return None;
         }
         let facts = ClaimFacts::DataSourceIgnored {
@@ -196,7 +197,8 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             Some("Lost") => same_name,
             Some(_) => false,
         };
-        if annotations.is_empty() || knows || !is_new {
+        let is_known = self.survey.known.volumes || volume.is_some();
+        if annotations.is_empty() || knows || !is_new || !is_known {
             return None;
         }
         let changes = annotations.iter().map(|key| (key.clone(), json!(null)));

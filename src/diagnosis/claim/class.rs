@@ -21,20 +21,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             return None;
         }
         if self.claim.has_class() {
-            let volumes = self.survey.census.classless();
-            if let Some(default) = self.survey.view.default_class() {
-                let class = default.name().to_owned();
-                let facts = ClaimFacts::DefaultClassRefused { class, volumes };
-                return Some(Finding::from(facts).with(Remedy::new(
-                    "delete the claim and create it again without spec.storageClassName, if the \
-                     default class is meant",
-                    format!(
-                        "it is given class `{}`; the claim has no data yet",
-                        default.name()
-                    ),
-                )));
-            }
-            return Some(ClaimFacts::ClassEmpty { volumes }.into());
+            return Some(self.class_empty());
         }
         if !self.survey.known.classes {
             return Some(self.not_known("classes", ""));
@@ -55,6 +42,36 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             ),
         };
         Some(Finding::from(facts).with(remedy))
+    }
+
+    fn class_empty(&self) -> Finding {
+        let volumes = self.survey.census.classless();
+        let claim = self.claim;
+        let field = claim.spec.storage_class_name.as_deref();
+        let said_by = match (claim.class_origin(), field) {
+            (ClassOrigin::Annotation, None) => names::BETA_STORAGE_CLASS.to_owned(),
+            (ClassOrigin::Annotation, Some("")) => {
+                format!("{} and spec.storageClassName", names::BETA_STORAGE_CLASS)
+            }
+            // The annotation hides another class, which is told by itself.
+            (ClassOrigin::Annotation, Some(_)) => return ClaimFacts::ClassEmpty { volumes }.into(),
+            _ => "spec.storageClassName".to_owned(),
+        };
+        let Some(default) = self.survey.view.default_class() else {
+            return ClaimFacts::ClassEmpty { volumes }.into();
+        };
+        let class = default.name().to_owned();
+        let facts = ClaimFacts::DefaultClassRefused { class, volumes };
+        Finding::from(facts).with(Remedy::new(
+            format!(
+                "delete the claim and create it again without {said_by}, if the default class is \
+                 meant"
+            ),
+            format!(
+                "it is given class `{}`; the claim has no data yet",
+                default.name()
+            ),
+        ))
     }
 
     pub(super) fn default_class(&self, class: &str) -> Finding {

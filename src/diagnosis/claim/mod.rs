@@ -120,10 +120,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             Decision::WishMissing => self.wish_missing(),
             Decision::Provision(operation) => self.provision(operation),
             Decision::ProvisioningFails(message) => self.provisioning_fails(message),
-            Decision::ProvisioningOff => {
-                let class = self.claim.class_name().to_owned();
-                vec![ClaimFacts::ProvisioningOff { class }.into()]
-            }
+            Decision::ProvisioningOff => self.provisioning_off(),
             Decision::Lost => self.lost(),
             Decision::Error(error) => vec![self.error(error)],
         }

@@ -6,10 +6,11 @@ use std::sync::{Arc, PoisonError};
 use super::Examination;
 use crate::api::{PersistentVolumeClaim, VolumeMode, names};
 use crate::diagnosis::external::provisioner_config;
+use crate::diagnosis::parts::Rule;
 use crate::diagnosis::{ClaimFacts, Finding, Remedy};
 use crate::provisioner::{
-    ClaimNext, DataSource, NO_BLOCK_SUPPORT, ProvisionError, RequestError, RequestInputs,
-    TopologyError, TopologyQuery, csi, sync_claim, topology_requirement,
+    ClaimNext, ClaimOutcome, DataSource, NO_BLOCK_SUPPORT, ProvisionError, RequestError,
+    RequestInputs, TopologyError, TopologyQuery, csi, sync_claim, topology_requirement,
 };
 use crate::view::{DiagnosticView, ProvisioningView};
 
@@ -25,8 +26,15 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         metadata.set_annotation(names::STORAGE_PROVISIONER, provisioner);
         let claim = Arc::new(claim);
         let view = self.survey.view;
-        let ClaimNext::CreateVolume(operation) = sync_claim(&config, view, &claim).verdict else {
-            return None;
+        let operation = match sync_claim(&config, view, &claim).verdict {
+            ClaimNext::CreateVolume(operation) => operation,
+            ClaimNext::Over(end) => {
+                let Ok(ClaimOutcome::VolumeKnown { volume }) = end.outcome else {
+                    return None;
+                };
+                return Some(self.made_volume_unusable(volume));
+            }
+            _ => return None,
         };
         // What this view cannot know is taken as found.
         let content_source = match operation.data_source() {
@@ -44,6 +52,26 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             Ok(_) => self.no_place(provisioner)?.into(),
         };
         self.refusal(provisioner, &error)
+    }
+
+    /// The volume that has the name of the claim's own is there, and the
+    /// controller did not take it.
+    fn made_volume_unusable(&self, volume: String) -> Finding {
+        let (report, _) = self.report();
+        let judged = report
+            .volumes
+            .iter()
+            .find(|one| one.volume.name() == volume);
+        let refusals = judged.map(|one| one.refusals.iter().map(Rule::of).collect());
+        let remedy = Remedy::new(
+            format!("see what is in volume `{volume}`; if nothing is to be kept, delete it"),
+            "the claim's volume is then made anew",
+        );
+        let facts = ClaimFacts::MadeVolumeUnusable {
+            volume,
+            rules: refusals.unwrap_or_default(),
+        };
+        Finding::from(facts).with(remedy)
     }
 
     /// Why the driver cannot be told where the volume must be reachable from.
@@ -69,6 +97,14 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             ..TopologyQuery::new(provisioner, self.claim.metadata.name())
         };
         topology_requirement(&query, view).err()
+    }
+
+    /// Whether the provisioner may make nothing where no such node is: a driver
+    /// that is there and knows no places does not ask.
+    pub(super) fn goes_by_node(&self, driver: &str) -> bool {
+        let survey = self.survey;
+        let is_known = survey.known.csi_nodes && survey.view.csi_driver(driver).is_some();
+        !is_known || self.selected_node().is_empty() || self.places(driver).are_known
     }
 
     fn places(&self, driver: &str) -> Places {

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::Examination;
-use crate::api::{StorageClass, TopologySelectorTerm, VolumeBindingMode, names};
+use crate::api::{StorageClass, TopologySelectorTerm, names};
 use crate::controller::begin;
 use crate::diagnosis::{ClaimFacts, Finding, Kind, ObjectName, Patch, Remedy};
 use crate::plan::{EventReason, Operation, Provisioner, Step};
@@ -29,8 +29,22 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         if !is_in_tree {
             findings.extend(self.selector_refused(&name));
         }
-        findings.extend(self.selected_node_gone());
-        findings.extend(self.topology_unsatisfied(&class));
+        let is_delayed = self.survey.is_delayed(class.name());
+        // What the volume is made in spite of is told after that.
+        let mut asides = Vec::new();
+        let place = [
+            (
+                self.selected_node_gone(),
+                is_in_tree || self.goes_by_node(&name),
+            ),
+            (self.topology_unsatisfied(&class), is_delayed),
+        ];
+        for (finding, stops) in place {
+            match stops {
+                true => findings.extend(finding),
+                false => asides.extend(finding),
+            }
+        }
         if !is_in_tree {
             findings.extend(self.provisioner_refuses(&name));
             findings.extend(self.provisioner_failed(&name));
@@ -45,6 +59,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             };
             findings.push(facts.into());
         }
+        findings.extend(asides);
         if !is_in_tree {
             findings.extend(self.driver_unknown(&name));
         }
@@ -82,6 +97,32 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             return vec![self.provisioner_gone(&class)];
         }
         vec![ClaimFacts::ProvisioningFails { message }.into()]
+    }
+
+    /// The controller has no volumes made. That is the cause where one would be.
+    pub(super) fn provisioning_off(&self) -> Vec<Finding> {
+        let name = self.claim.class_name();
+        let class = self.survey.view.class(name);
+        let makes = class.as_deref().map(StorageClass::provisioner);
+        if makes == Some(names::NO_PROVISIONER) {
+            return self.provisioning_fails(String::new());
+        }
+        let mut findings = vec![
+            ClaimFacts::ProvisioningOff {
+                class: name.to_owned(),
+            }
+            .into(),
+        ];
+        let (report, summary) = self.report();
+        match makes {
+            None => findings.extend(self.without_class_object()),
+            Some(_) if self.survey.known.volumes && summary.fitting == 0 => {
+                findings.extend(self.reservations(&report));
+                findings.extend(self.nothing_fits(&report, &summary));
+            }
+            Some(_) => {}
+        }
+        findings
     }
 
     /// The class does not exist. A volume of that class which only is too small
@@ -133,7 +174,12 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     pub(super) fn selected_node_gone(&self) -> Option<Finding> {
         let metadata = &self.claim.metadata;
         let node = metadata.annotation(names::SELECTED_NODE)?;
-        if !self.survey.known.nodes || self.survey.view.node(node).is_some() {
+        // No node is none to those who wait for one, and no wish to others.
+        let is_gone = match node {
+            "" => self.survey.is_delayed(self.claim.class_name()),
+            node => self.survey.known.nodes && self.survey.view.node(node).is_none(),
+        };
+        if !is_gone {
             return None;
         }
         let facts = ClaimFacts::SelectedNodeGone {
@@ -147,7 +193,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     /// that has a selected node.
     fn selected_node_blocks(&self, class: &StorageClass) -> Option<Finding> {
         let node = self.claim.metadata.annotation(names::SELECTED_NODE)?;
-        if class.volume_binding_mode != Some(VolumeBindingMode::WaitForFirstConsumer) {
+        if !self.survey.is_delayed(class.name()) {
             return None;
         }
         let (report, _) = self.report();
@@ -169,11 +215,11 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             metadata,
             json!({"metadata": {"annotations": {names::SELECTED_NODE: null}}}),
         );
-        let remedy = Remedy::new(
-            "remove the annotation, so that the scheduler selects another node",
-            consequence,
-        );
-        remedy.patching(patch)
+        let sentence = match self.survey.is_delayed(self.claim.class_name()) {
+            true => "remove the annotation, so that the scheduler selects another node",
+            false => "remove the annotation, which a class that waits for no pod has no use for",
+        };
+        Remedy::new(sentence, consequence).patching(patch)
     }
 
     pub(super) fn topology_unsatisfied(&self, class: &StorageClass) -> Option<Finding> {

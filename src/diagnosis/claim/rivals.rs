@@ -2,7 +2,6 @@
 
 use super::Examination;
 use crate::api::{ClaimKey, PersistentVolume};
-use crate::diagnosis::demand::is_pending;
 use crate::diagnosis::{ClaimFacts, Facts, Finding, VolumeFacts, volume};
 use crate::view::DiagnosticView;
 
@@ -56,7 +55,8 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         let offers = self.survey.offers(volume);
         let of_view = self.survey.view.claim(&own.namespace, &own.name);
         let is_counted = of_view.is_some_and(|claim| {
-            let is_after_it = is_pending(&claim) || claim.volume_name() == volume.name();
+            let is_after_it =
+                self.survey.is_searched_for(&claim) || claim.volume_name() == volume.name();
             is_after_it && !claim.is_bind_completed() && claim.class_name() == volume.class_name()
         });
         let count = offers.count.saturating_sub(usize::from(is_counted));

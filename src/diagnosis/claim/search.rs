@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::Examination;
-use crate::api::{ClaimKey, VolumePhase, names};
+use crate::api::{ClaimKey, VolumeMode, VolumePhase, names};
 use crate::diagnosis::census::NEAREST;
 use crate::diagnosis::parts::{Counted, Miss, Slip, is_tiny};
 use crate::diagnosis::words::Modes;
@@ -154,11 +154,27 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             class => format!("of class `{class}`"),
         };
         let asked = claim.requested_storage();
+        let mut volume = format!(
+            "create a volume {class}, of {asked} or more, with {}",
+            Modes(claim.access_modes())
+        );
+        let mut wants: Vec<String> = Vec::new();
+        if *claim.volume_mode() != VolumeMode::Filesystem {
+            wants.push(format!("volumeMode {}", claim.volume_mode()));
+        }
+        if !claim.attributes_class_name().is_empty() {
+            let class = claim.attributes_class_name();
+            wants.push(format!("volumeAttributesClassName `{class}`"));
+        }
+        if claim.spec.selector.is_some() {
+            wants.push("labels that the claim's selector matches".to_owned());
+        }
+        for want in wants {
+            volume += ", ";
+            volume += &want;
+        }
         Remedy::new(
-            format!(
-                "create a volume {class}, of {asked} or more, with {}",
-                Modes(claim.access_modes())
-            ),
+            volume,
             "a claim that is not bound takes it, this one or another",
         )
     }

@@ -228,6 +228,17 @@ pub(super) fn sentence(facts: &ClaimFacts, f: &mut fmt::Formatter<'_>) -> fmt::R
             Name(provisioner),
             Cut(message)
         ),
+        Is::MadeVolumeUnusable { volume, rules } => {
+            write!(
+                f,
+                "has no volume made for it, since {} has the name of its own: it ",
+                Name(volume)
+            )?;
+            match rules.is_empty() {
+                true => f.write_str("is not reserved for the claim"),
+                false => write!(f, "{}", Parts(rules)),
+            }
+        }
         Is::WaitsForPopulator {
             data_source_kind,
             data_source,

@@ -398,6 +398,7 @@ impl fmt::Display for ClaimFacts {
             | Is::RequestRefused { .. }
             | Is::Infeasible { .. }
             | Is::DriverFails { .. }
+            | Is::MadeVolumeUnusable { .. }
             | Is::WaitsForPopulator { .. }
             | Is::TopologyUnsatisfied { .. }
             | Is::NoCapacityPool { .. }

@@ -3,12 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::not_known;
+use serde_json::json;
+
 use super::obstacles::obstacles;
+use super::{not_known, standing};
 use crate::api::{ClaimKey, Node, PersistentVolumeClaim, Pod, names};
 use crate::diagnosis::parts::Counted;
+use crate::diagnosis::pod_facts::ClaimStanding;
+use crate::diagnosis::words::Names;
 use crate::diagnosis::zone::ZoneLabels;
-use crate::diagnosis::{Finding, PodFacts, Remedy, Survey};
+use crate::diagnosis::{Finding, Kind, ObjectName, Patch, PodFacts, Remedy, Severity, Survey};
 use crate::scheduling::{PodClaims, PodSearch, UnfitReason};
 use crate::selector::{CompiledNodeSelector, Labels as _};
 use crate::view::DiagnosticView;
@@ -44,36 +48,11 @@ pub(super) fn searched<V: DiagnosticView + ?Sized>(
         .into_iter()
         .partition(|node| zones.conflict(node).is_some());
     let search = PodSearch::new(claims, survey.view, survey.config.features);
-    let mut reasons: BTreeMap<UnfitReason, usize> = BTreeMap::new();
-    let mut kept_free = 0_usize;
-    let (mut fitting, mut unfit) = (Vec::new(), Vec::new());
-    for (node, found) in wanted.iter().zip(search.on_nodes(wanted.iter().copied())) {
-        match found {
-            Ok(volumes) if volumes.fits() => {
-                fitting.push(node.name());
-                kept_free = kept_free.saturating_add(usize::from(is_kept_free(node)));
-            }
-            Ok(volumes) => {
-                unfit.push(*node);
-                for reason in volumes.reasons() {
-                    let count = reasons.entry(reason).or_default();
-                    *count = count.saturating_add(1);
-                }
-            }
-            Err(error) => {
-                let message = error.to_string();
-                return PodFacts::SearchFails { message }.into();
-            }
-        }
-    }
-    let mut counts: Vec<_> = reasons
-        .into_iter()
-        .map(|(reason, count)| Counted {
-            code: reason.code(),
-            count,
-            text: reason.text().to_owned(),
-        })
-        .collect();
+    let judged = match Judged::of(&search, &wanted) {
+        Ok(judged) => judged,
+        Err(message) => return PodFacts::SearchFails { message }.into(),
+    };
+    let mut counts = judged.counts;
     for (code, nodes, text) in [
         ("volume-zone", &elsewhere, OTHER_ZONE),
         ("node-selector", &others, NOT_WANTED),
@@ -86,16 +65,16 @@ pub(super) fn searched<V: DiagnosticView + ?Sized>(
             });
         }
     }
-    if let Some(waits) = waits_for_volumes(claims, &fitting) {
+    if let Some(waits) = waits_for_volumes(survey, claims, &judged.fitting) {
         return waits;
     }
     let nodes = survey.nodes.len();
-    if let Some(first) = fitting.first() {
+    if let Some(first) = judged.fitting.first() {
         return PodFacts::SomeNodesFit {
             nodes,
-            fitting: fitting.len(),
+            fitting: judged.fitting.len(),
             example: (*first).to_owned(),
-            kept_free,
+            kept_free: judged.kept_free,
             reasons: counts,
         }
         .into();
@@ -112,17 +91,110 @@ pub(super) fn searched<V: DiagnosticView + ?Sized>(
     if is_volume_missing && !survey.known.volumes {
         return not_known("volumes", "");
     }
-    let mut obstacles = obstacles(survey, claims, &search, &unfit);
+    let mut obstacles = obstacles(survey, claims, &search, &judged.unfit);
     if let Some(conflict) = elsewhere.first().and_then(|node| zones.conflict(node)) {
         obstacles.push(conflict);
     }
-    let remedies = remedies(&counts);
+    let remedies = selected_anew(survey, claims, &wanted).unwrap_or_else(|| remedies(&counts));
     let facts = PodFacts::NoNodeFits {
         nodes,
         reasons: counts,
         obstacles,
     };
     Finding::from(facts).with_all(remedies)
+}
+
+/// What the nodes say that the pod may go to.
+struct Judged<'n> {
+    fitting: Vec<&'n str>,
+    unfit: Vec<&'n Node>,
+    /// How many of those that fit take no pods.
+    kept_free: usize,
+    counts: Vec<Counted>,
+}
+
+impl<'n> Judged<'n> {
+    fn of<V: DiagnosticView + ?Sized>(
+        search: &PodSearch<'_, V>,
+        nodes: &[&'n Node],
+    ) -> Result<Self, String> {
+        let mut reasons: BTreeMap<UnfitReason, usize> = BTreeMap::new();
+        let mut judged = Judged {
+            fitting: Vec::new(),
+            unfit: Vec::new(),
+            kept_free: 0,
+            counts: Vec::new(),
+        };
+        for (node, found) in nodes.iter().zip(search.on_nodes(nodes.iter().copied())) {
+            let found = found.map_err(|error| error.to_string())?;
+            if found.fits() {
+                judged.fitting.push(node.name());
+                let is_kept_free = usize::from(is_kept_free(node));
+                judged.kept_free = judged.kept_free.saturating_add(is_kept_free);
+                continue;
+            }
+            judged.unfit.push(*node);
+            for reason in found.reasons() {
+                let count = reasons.entry(reason).or_default();
+                *count = count.saturating_add(1);
+            }
+        }
+        judged.counts = reasons
+            .into_iter()
+            .map(|(reason, count)| Counted {
+                code: reason.code(),
+                count,
+                text: reason.text().to_owned(),
+            })
+            .collect();
+        Ok(judged)
+    }
+}
+
+/// No node fits for which volumes are searched where one was selected for a
+/// claim: that is to be undone first, and what helps then may come after it.
+fn selected_anew<V: DiagnosticView + ?Sized>(
+    survey: &Survey<'_, V>,
+    claims: &PodClaims,
+    nodes: &[&Node],
+) -> Option<Vec<Remedy>> {
+    let is_selected =
+        |claim: &&Arc<PersistentVolumeClaim>| claim.metadata.has_annotation(names::SELECTED_NODE);
+    let selected: Vec<_> = claims.delayed.iter().filter(is_selected).collect();
+    let first = selected.first()?;
+    let mut anew = claims.clone();
+    for claim in &mut anew.delayed {
+        let metadata = &mut Arc::make_mut(claim).metadata;
+        metadata.remove_annotation(names::SELECTED_NODE);
+    }
+    let search = PodSearch::new(&anew, survey.view, survey.config.features);
+    let later = Judged::of(&search, nodes).ok()?;
+    let keys: Vec<_> = selected
+        .iter()
+        .map(|claim| ClaimKey::of(claim).to_string())
+        .collect();
+    let undo = Remedy::new(
+        format!(
+            "remove annotation `{}` from {}, so that the scheduler selects another node",
+            names::SELECTED_NODE,
+            Names(&keys)
+        ),
+        "if the provisioner has begun, it may leave a volume behind",
+    );
+    let patch = || {
+        let metadata = &first.metadata;
+        let patch = json!({"metadata": {"annotations": {names::SELECTED_NODE: null}}});
+        Patch::of(ObjectName::of(Kind::Claim, metadata), metadata, patch)
+    };
+    let is_enough = !later.fitting.is_empty() && selected.len() == 1;
+    let undo = if is_enough {
+        undo.patching(patch())
+    } else {
+        undo
+    };
+    let mut remedies_after = remedies(&later.counts);
+    remedies_after.insert(0, undo);
+    Some(remedies_after)
 }
 
 /// What would make a node fit.
@@ -159,16 +231,25 @@ fn remedies(reasons: &[Counted]) -> Vec<Remedy> {
 
 /// The scheduler has chosen a node that fits, and waits for what is to be made
 /// there.
-fn waits_for_volumes(claims: &PodClaims, fitting: &[&str]) -> Option<Finding> {
-    let selected = |claim: &Arc<PersistentVolumeClaim>| {
-        let node = claim.metadata.annotation(names::SELECTED_NODE)?.to_owned();
-        fitting
-            .contains(&node.as_str())
-            .then_some((node, ClaimKey::of(claim)))
-    };
-    let selected: Vec<_> = claims.delayed.iter().filter_map(selected).collect();
+fn waits_for_volumes<V: DiagnosticView + ?Sized>(
+    survey: &Survey<'_, V>,
+    claims: &PodClaims,
+    fitting: &[&str],
+) -> Option<Finding> {
+    let selected = claims.delayed.iter().filter_map(|claim| {
+        let node = claim.metadata.annotation(names::SELECTED_NODE)?;
+        fitting.contains(&node).then(|| (node.to_owned(), claim))
+    });
+    let selected: Vec<_> = selected.collect();
     let (node, _) = selected.first()?.clone();
-    let claims = selected.into_iter().map(|(_, claim)| claim).collect();
+    let standings = selected.iter().map(|(_, claim)| standing(survey, claim));
+    let standings: Vec<_> = standings.collect();
+    let is_fault = |claim: &ClaimStanding| claim.code.severity() == Severity::Fault;
+    if standings.iter().any(is_fault) {
+        return Some(PodFacts::ClaimUnbindable { claims: standings }.into());
+    }
+    let claims = selected.into_iter().map(|(_, claim)| ClaimKey::of(claim));
+    let claims = claims.collect();
     Some(PodFacts::WaitsForVolumes { node, claims }.into())
 }
 
