@@ -184,7 +184,7 @@ impl fmt::Display for VolumeFacts {
                 Name(volume),
                 Name(&named(claim)),
                 match is_protected {
-                    true => "it goes as soon as the claim does",
+                    true => "it is kept until that claim is gone",
                     false => "nothing keeps it until then, and the claim is Lost when it goes",
                 }
             ),

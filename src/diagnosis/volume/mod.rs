@@ -4,6 +4,7 @@ mod affinity;
 mod driver;
 mod going;
 mod held;
+mod keeper;
 mod reclaim;
 mod terminating;
 mod unclaimed;

@@ -3,7 +3,9 @@
 use serde_json::json;
 
 use super::Examination;
-use crate::api::{ClaimKey, PersistentVolume, VolumePhase, names};
+use crate::api::{
+    ClaimKey, PersistentVolume, PersistentVolumeReclaimPolicy as Policy, VolumePhase, names,
+};
 use crate::controller::sync_volume;
 use crate::diagnosis::external::provisioner_config;
 use crate::diagnosis::parts::Holder;
@@ -43,22 +45,52 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             let stays = matches!(self.reclaim(), Reclaim::Kept | Reclaim::LeftExternally(_));
             return Some(finding.with_all(stays.then(|| self.note_down())));
         }
-        let kept: Vec<_> = holders.iter().filter(|holder| !holder.nobody).collect();
-        let kept: Vec<_> = kept
-            .into_iter()
-            .map(|holder| holder.finalizer.clone())
-            .collect();
-        let patch = self.patch(json!({"metadata": {"finalizers": kept}}));
-        let remedy = Remedy::new(
-            "delete the volume in the backend by hand, then remove the finalizer that nobody removes",
-            "removed too early, the volume stays in the backend, and nothing in the cluster knows of it",
-        );
-        let facts = VolumeFacts::TerminatingStuck { holders };
-        Some(Finding::from(facts).with(remedy.patching(patch)))
+        let remedy = self.removal(&holders);
+        Some(Finding::from(VolumeFacts::TerminatingStuck { holders }).with(remedy))
+    }
+
+    /// Removing what nobody removes: not while a claim keeps the volume.
+    fn removal(&self, holders: &[Holder]) -> Remedy {
+        let keeper = self.keeper();
+        let first = match &keeper {
+            Some(keeper) => {
+                let claim = keeper.claim.to_string();
+                let copied = match keeper.has_it {
+                    true => "copy the data to another claim, and ",
+                    false => "",
+                };
+                format!("{copied}when claim {} is gone, ", Name(&claim))
+            }
+            None => String::new(),
+        };
+        let remedy = match self.volume.reclaim_policy() {
+            Some(Policy::Delete) => Remedy::new(
+                format!(
+                    "{first}delete the volume in the backend by hand, then remove the finalizer \
+                     that nobody removes"
+                ),
+                "removed too early, the volume stays in the backend, and nothing in the cluster \
+                 knows of it",
+            ),
+            _ => Remedy::new(
+                format!("{first}remove the finalizer that nobody removes"),
+                format!(
+                    "the volume's object goes, the backend keeps what it has, and nothing in the \
+                     cluster knows of it then{}",
+                    self.whereabouts()
+                ),
+            ),
+        };
+        if keeper.is_some() {
+            return remedy;
+        }
+        let kept = holders.iter().filter(|holder| !holder.nobody);
+        let kept: Vec<_> = kept.map(|holder| holder.finalizer.as_str()).collect();
+        remedy.patching(self.patch(json!({"metadata": {"finalizers": kept}})))
     }
 
     /// The finalizers that the controller removes whatever else it decides.
-    fn removed_by_sync(&self) -> Vec<String> {
+    pub(super) fn removed_by_sync(&self) -> Vec<String> {
         let (config, view) = (self.survey.config, self.survey.view);
         let key = self.volume.claim_ref().map(ClaimKey::referred);
         let evidence = key.map(|key| self.gone(key));
@@ -76,11 +108,15 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     fn holder(&self, finalizer: &str) -> (String, bool) {
         match finalizer {
             names::PV_PROTECTION_FINALIZER => {
-                let claim = self.volume.claim_ref().map(|reference| reference.key());
-                let claim = claim.unwrap_or_default();
-                let who = match self.is_phase(&VolumePhase::Bound) {
-                    true => format!("is removed when claim {} is gone", Name(&claim)),
-                    false => "is removed soon, as the volume is not bound".to_owned(),
+                let who = match self.keeper().filter(|_| self.is_phase(&VolumePhase::Bound)) {
+                    Some(keeper) => {
+                        let claim = keeper.claim.to_string();
+                        format!("is removed when claim {} is gone", Name(&claim))
+                    }
+                    None if self.is_phase(&VolumePhase::Bound) => {
+                        "is removed soon, as the volume does not stay bound".to_owned()
+                    }
+                    None => "is removed soon, as the volume is not bound".to_owned(),
                 };
                 (who, false)
             }
@@ -89,6 +125,14 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                     format!(
                         "is removed by nobody, as deleting the volume fails: {}",
                         Cut(&message)
+                    ),
+                    true,
+                ),
+                Reclaim::DeletedBy(plugin) if !self.is_yet_released() => (
+                    format!(
+                        "is removed by nobody: plugin {} deletes only what a claim has released, \
+                         and no claim has the volume",
+                        Name(&plugin)
                     ),
                     true,
                 ),
@@ -120,9 +164,9 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             let who = "is removed by nobody: the volume names no external provisioner";
             return (who.to_owned(), true);
         }
-        let config = provisioner_config(self.survey.config, &driver);
-        let plan = provisioner::sync_volume(&config, self.volume);
+        let plan = self.external_plan(&driver);
         let name = Name(&driver);
+        let policy = self.volume.reclaim_policy();
         let edited = first_edit(&plan).is_some();
         match plan.verdict {
             _ if edited => (
@@ -132,8 +176,23 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 ),
                 false,
             ),
+            VolumeNext::Over(Ok(VolumeOutcome::NotOurs(refusal))) => (
+                format!("is removed by nobody: for external provisioner {name}, {refusal}"),
+                true,
+            ),
+            _ if policy != Some(&Policy::Delete) => {
+                let policy = policy.map(Policy::as_str).unwrap_or_default();
+                (
+                    format!(
+                        "is removed by nobody: external provisioner {name} deletes only what has \
+                         reclaim policy Delete, and the volume has {}",
+                        Name(policy)
+                    ),
+                    true,
+                )
+            }
             VolumeNext::Over(Ok(VolumeOutcome::Kept(Kept::NotReleased { phase })))
-                if !self.is_yet_released() =>
+                if !self.is_yet_released_for_others() =>
             {
                 let phase = match phase.as_str() {
                     "" => "has no phase".to_owned(),
@@ -147,10 +206,6 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                     true,
                 )
             }
-            VolumeNext::Over(Ok(VolumeOutcome::NotOurs(refusal))) => (
-                format!("is removed by nobody: for external provisioner {name}, {refusal}"),
-                true,
-            ),
             _ if self.has_no_driver(&driver) && self.is_on_no_node(&driver) => (
                 format!(
                     "is removed by nobody, as there is no CSIDriver {name}, and no node has the \
@@ -172,11 +227,22 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         }
     }
 
-    /// Whether the volume has a claim whose end releases it.
-    fn is_yet_released(&self) -> bool {
-        let reference = self.volume.claim_ref();
-        !self.is_phase(&VolumePhase::Failed)
-            && reference.is_some_and(|reference| !reference.uid().is_empty())
+    fn external_plan(&self, driver: &str) -> Plan<VolumeNext> {
+        let config = provisioner_config(self.survey.config, driver);
+        provisioner::sync_volume(&config, self.volume)
+    }
+
+    /// Whether the external provisioner lets go of the volume whatever its phase.
+    pub(super) fn is_let_go(&self) -> bool {
+        let driver = self.external();
+        !driver.is_empty() && first_edit(&self.external_plan(&driver)).is_some()
+    }
+
+    /// Whether the volume becomes Released: one whose claim is gone, and that is
+    /// Failed, does not.
+    fn is_yet_released_for_others(&self) -> bool {
+        let stays_failed = self.is_phase(&VolumePhase::Failed) && self.keeper().is_none();
+        !stays_failed && self.is_yet_released()
     }
 
     /// A driver may do without a CSIDriver; one that is on no node is not there.
@@ -208,5 +274,55 @@ fn first_edit<T>(plan: &Plan<T>) -> Option<&Change<PersistentVolume>> {
             ..
         } => Some(change),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::api::read_objects;
+    use crate::controller::Config;
+    use crate::diagnosis::{Code, Remedy, Survey};
+    use crate::view::Snapshot;
+
+    fn removal(claim: &str) -> Remedy {
+        let text = r#"{"kind": "PersistentVolume", "metadata": {"name": "pv-1",
+                "deletionTimestamp": "2026-01-01T00:00:00Z",
+                "finalizers": ["kubernetes.io/pv-controller"]},
+            "spec": {"capacity": {"storage": "5Gi"}, "persistentVolumeReclaimPolicy": "Delete",
+                "hostPath": {"path": "/data"},
+                "claimRef": {"namespace": "shop", "name": "data", "uid": "u-1"}},
+            "status": {"phase": "Bound"}}"#;
+        let objects = read_objects(&format!("{text}{claim}")).unwrap();
+        let snapshot: Snapshot = objects.into_iter().collect();
+        let config = Config::kube_controller_manager();
+        let survey = Survey::new(&config, &snapshot);
+        let diagnosis = survey.volume(snapshot.volumes().get("pv-1").unwrap());
+        let finding = diagnosis.finding(Code::VolumeTerminatingStuck).unwrap();
+        finding.remedies.first().unwrap().clone()
+    }
+
+    #[test]
+    fn no_finalizer_is_removed_by_a_patch_as_long_as_a_claim_keeps_the_volume() {
+        let claim = |uid: &str, volume: &str| {
+            removal(&format!(
+                r#"{{"kind": "PersistentVolumeClaim",
+                    "metadata": {{"namespace": "shop", "name": "data", "uid": "{uid}"}},
+                    "spec": {{"storageClassName": "", "volumeName": "{volume}"}}}}"#
+            ))
+        };
+        let last = "delete the volume in the backend by hand, then remove the finalizer that \
+            nobody removes";
+        let bound = claim("u-1", "pv-1");
+        let first = "copy the data to another claim, and when claim `shop/data` is gone, ";
+        assert_eq!(bound.sentence, format!("{first}{last}"));
+        assert_eq!(bound.patch, None);
+        let nameless = claim("u-1", "");
+        let first = "when claim `shop/data` is gone, ";
+        assert_eq!(nameless.sentence, format!("{first}{last}"));
+        assert_eq!(nameless.patch, None);
+        for over in [claim("u-2", "pv-1"), claim("u-1", "pv-2"), removal("")] {
+            assert_eq!(over.sentence, last);
+            assert!(over.patch.is_some());
+        }
     }
 }

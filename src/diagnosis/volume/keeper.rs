@@ -1,0 +1,72 @@
+//! Whether a claim keeps a volume, or will have it.
+
+use super::Examination;
+use crate::api::{ClaimKey, PersistentVolumeClaim, VolumePhase};
+use crate::controller::sync_claim;
+use crate::plan::{Step, Write};
+use crate::view::DiagnosticView;
+
+/// A claim as long as which there is, its volume is not released.
+pub(super) struct Keeper {
+    pub(super) claim: ClaimKey,
+    /// Whether it names the volume.
+    pub(super) has_it: bool,
+}
+
+impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
+    /// The claim of the volume's claimRef, uid and all, if that names this volume
+    /// or none. Where claims are not known, what is Bound is taken to have one.
+    pub(super) fn keeper(&self) -> Option<Keeper> {
+        let reference = self.volume.claim_ref()?;
+        if reference.uid().is_empty() {
+            return None;
+        }
+        let claim = ClaimKey::referred(reference);
+        let survey = self.survey;
+        match survey.view.claim(&claim.namespace, &claim.name) {
+            Some(found) => {
+                let named = found.volume_name();
+                let has_it = named == self.volume.name();
+                let is_own = found.metadata.uid() == reference.uid();
+                (is_own && (has_it || named.is_empty())).then_some(Keeper { claim, has_it })
+            }
+            None => {
+                let is_unknown = !survey.known.has_claims_of(&claim.namespace);
+                let has_it = true;
+                (is_unknown && self.is_phase(&VolumePhase::Bound))
+                    .then_some(Keeper { claim, has_it })
+            }
+        }
+    }
+
+    /// Whether the volume's claim releases it, sooner or later. A volume that is
+    /// being deleted is found by no search, but may be named.
+    pub(super) fn is_yet_released(&self) -> bool {
+        let reference = self.volume.claim_ref();
+        let has_uid = reference.is_some_and(|reference| !reference.uid().is_empty());
+        has_uid || self.is_taken()
+    }
+
+    /// Whether the next sync of a claim that names the volume binds the two.
+    fn is_taken(&self) -> bool {
+        let survey = self.survey;
+        let naming = survey.naming();
+        let name = self.volume.name();
+        let mut keys = naming.owners(name).iter().chain(naming.wishing(name));
+        keys.any(|key| {
+            let claim = survey.view.claim(&key.namespace, &key.name);
+            claim.is_some_and(|claim| self.is_bound_by(&claim))
+        })
+    }
+
+    fn is_bound_by(&self, claim: &PersistentVolumeClaim) -> bool {
+        let plan = sync_claim(self.survey.config, self.survey.view, claim);
+        plan.steps.iter().any(|step| match step {
+            Step::Write {
+                write: Write::Volume(change),
+                ..
+            } => change.to.name() == self.volume.name(),
+            _ => false,
+        })
+    }
+}
