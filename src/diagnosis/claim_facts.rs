@@ -495,6 +495,9 @@ facts! {
             phase: String,
             /// The uid of the earlier claim.
             earlier_uid: String,
+            /// Every rule that refuses the volume even if it is reserved for this
+            /// claim.
+            rules: Vec<Rule>,
         },
         /// See [`Code::ClaimLostVolumeName`](super::Code::ClaimLostVolumeName).
         LostVolumeName: ClaimLostVolumeName {

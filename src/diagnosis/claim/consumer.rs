@@ -234,6 +234,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         }
         let mut notes = Vec::new();
         if is_dynamic(&class) {
+            notes.extend(self.reserved_in_vain(&report));
             notes.extend(self.once_selected());
             notes.extend(self.topology_unsatisfied(&class));
             notes.extend(self.no_capacity_pool(&class));

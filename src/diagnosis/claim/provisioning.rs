@@ -63,6 +63,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         if !is_in_tree {
             findings.extend(self.driver_unknown(&name));
         }
+        findings.extend(self.reserved_in_vain_for_made());
         findings
     }
 

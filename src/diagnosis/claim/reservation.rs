@@ -5,16 +5,36 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::Examination;
-use crate::api::{ClaimKey, PersistentVolume};
+use crate::api::{ClaimKey, PersistentVolume, VolumePhase};
 use crate::diagnosis::parts::Rule;
 use crate::diagnosis::words::NAMED;
 use crate::diagnosis::{ClaimFacts, Facts, Finding, Kind, ObjectName, Patch, Remedy, volume};
-use crate::matching::{Bucket, MatchReport, Refusal};
+use crate::matching::{Bucket, FindOptions, MatchReport, Refusal};
 use crate::view::DiagnosticView;
 
 impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     /// Why the volumes that people expect the claim to get are not taken.
     pub(super) fn reservations(&self, report: &MatchReport<'_>) -> Vec<Finding> {
+        let mut findings = self.reserved_in_vain(report);
+        findings.extend(self.released_by_earlier(report));
+        findings
+    }
+
+    /// Volumes that are, or were meant to be, reserved for a claim for which one
+    /// is made.
+    pub(super) fn reserved_in_vain_for_made(&self) -> Vec<Finding> {
+        let metadata = &self.claim.metadata;
+        let census = &self.survey.census;
+        let own = census.claimed_by(metadata.namespace(), metadata.name());
+        match own.is_empty() {
+            true => self.incomplete(),
+            false => self.reserved_in_vain(&self.report().0),
+        }
+    }
+
+    /// Volumes that are, or were meant to be, reserved for the claim, and that it
+    /// does not get.
+    pub(super) fn reserved_in_vain(&self, report: &MatchReport<'_>) -> Vec<Finding> {
         let unusable = report.bucket(Bucket::ReservedUnusable).map(|report| {
             let facts = ClaimFacts::ReservedUnusable {
                 volume: report.volume.name().to_owned(),
@@ -24,7 +44,6 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         });
         let mut findings: Vec<_> = unusable.collect();
         findings.extend(self.incomplete());
-        findings.extend(self.released_by_earlier(report));
         findings
     }
 
@@ -107,17 +126,26 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 && !volume.metadata.is_being_deleted()
                 && !told.contains(volume.name())
         });
-        let findings = left.take(NAMED).flat_map(|volume| {
+        let left: Vec<_> = left.take(NAMED).collect();
+        let is_open = !self.claim.is_bind_completed() && !metadata.is_being_deleted();
+        let report = (is_open && !left.is_empty()).then(|| self.report().0);
+        let findings = left.into_iter().flat_map(|volume| {
             let risk = volume::data_at_risk(self.survey, volume);
-            let is_open = !self.claim.is_bind_completed() && !metadata.is_being_deleted();
-            let left = is_open.then(|| self.earlier_volume(volume, risk.as_ref()));
+            let report = report.as_ref();
+            let left = report.map(|report| self.earlier_volume(volume, risk.as_ref(), report));
             left.into_iter().chain(risk)
         });
         findings.collect()
     }
 
-    fn earlier_volume(&self, volume: &PersistentVolume, risk: Option<&Finding>) -> Finding {
+    fn earlier_volume(
+        &self,
+        volume: &PersistentVolume,
+        risk: Option<&Finding>,
+        report: &MatchReport<'_>,
+    ) -> Finding {
         let reference = volume.claim_ref();
+        let reserved = self.if_reserved(volume, report);
         let phase = volume.phase();
         let facts = ClaimFacts::EarlierVolume {
             volume: volume.name().to_owned(),
@@ -125,8 +153,38 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             earlier_uid: reference
                 .map(|reference| reference.uid().to_owned())
                 .unwrap_or_default(),
+            rules: reserved.rules,
         };
-        Finding::from(facts).with(uid_only(volume, risk))
+        Finding::from(facts).with_all(reserved.is_taken.then(|| uid_only(volume, risk)))
+    }
+
+    /// What becomes of a volume of an earlier claim once it is reserved for this
+    /// one: the search skips it if it does not fit, and goes through volumes of
+    /// fewer access modes first.
+    fn if_reserved(&self, volume: &PersistentVolume, report: &MatchReport<'_>) -> IfReserved {
+        let mut reserved = volume.clone();
+        if let Some(reference) = &mut reserved.spec.claim_ref {
+            reference.uid = None;
+        }
+        reserved.status.phase = Some(VolumePhase::Available);
+        let claim = self.claim;
+        let options = FindOptions {
+            delay_binding: self.survey.is_delayed(claim.class_name()),
+            ..self.options()
+        };
+        let alone = MatchReport::new(claim, [&reserved], &options);
+        let refusals = alone.volumes.iter().flat_map(|report| &report.refusals);
+        let rules: Vec<_> = refusals.map(Rule::of).collect();
+        let others = report.chosen().into_iter();
+        let found = MatchReport::new(claim, others.chain([&reserved]), &options);
+        let is_found = found.chosen().map(PersistentVolume::name) == Some(volume.name());
+        // Who names a volume gets that or none, and none is bound without a size.
+        let capacity = volume.spec.capacity.as_ref();
+        let has_size = capacity.is_some_and(|capacity| capacity.storage.is_some());
+        IfReserved {
+            is_taken: is_found && has_size && claim.volume_name().is_empty(),
+            rules,
+        }
     }
 
     /// Volumes whose claimRef lacks a part, and was surely meant for this claim.
@@ -143,6 +201,14 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         });
         findings.collect()
     }
+}
+
+/// What becomes of a volume that is reserved for a claim.
+struct IfReserved {
+    /// Whether the claim gets it.
+    is_taken: bool,
+    /// What refuses it all the same.
+    rules: Vec<Rule>,
 }
 
 /// Reserving a volume of an earlier claim for that of its name.

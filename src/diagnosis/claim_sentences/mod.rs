@@ -290,6 +290,21 @@ impl fmt::Display for ClaimFacts {
                 volume,
                 phase,
                 earlier_uid,
+                rules,
+            } if !rules.is_empty() => write!(
+                f,
+                "cannot take {} ({}), which has the data of an earlier claim of this name, of uid \
+                 {}: it {}",
+                Name(volume),
+                Cut(phase),
+                Name(earlier_uid),
+                Parts(rules)
+            ),
+            Is::EarlierVolume {
+                volume,
+                phase,
+                earlier_uid,
+                ..
             } => write!(
                 f,
                 "is to get another volume, while {} ({}) has the data of an earlier claim of this \
