@@ -9,6 +9,7 @@
 //! as: note                       # if the finding is not the main cause
 //! sentence: "…"
 //! remedy: "…"                    # the sentence of one of its remedies
+//! remedies: 1                    # how many it has
 //! config: {dynamicProvisioning: false, attributesClasses: false, hostPathProvisions: true}
 //! known: {classes: false, claimsIn: [shop]} # of what the cluster does not hold all
 //! cluster: […]                   # the objects
@@ -182,6 +183,10 @@ fn every_scenario_has_its_code_and_sentence() {
         let remedy = scenario.text("remedy");
         let mut remedies = finding.remedies.iter();
         if !remedy.is_empty() && !remedies.any(|one| one.sentence == remedy) {
+            wrong.push(format!("{name}: remedies are {:?}", finding.remedies));
+        }
+        let count = scenario.yaml["remedies"].as_u64();
+        if count.is_some_and(|count| count != finding.remedies.len() as u64) {
             wrong.push(format!("{name}: remedies are {:?}", finding.remedies));
         }
         let sentence = finding.to_string();

@@ -430,6 +430,8 @@ facts! {
             owner: ClaimKey,
             /// That claim's uid; empty if the volume is only reserved.
             owner_uid: String,
+            /// Whether that claim is known to be there.
+            has_owner: bool,
             /// Whether the owner is an earlier claim of the same name.
             is_earlier: bool,
             /// Whether the controller once chose the volume for this claim.

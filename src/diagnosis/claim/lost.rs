@@ -115,7 +115,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 format!("see whether claim `{owner}` exists, which is not among the claims known"),
                 "if it does, giving its volume to this claim makes it Lost",
             ));
-        } else if !has_owner && !uid.is_empty() {
+        } else if !has_owner && !uid.is_empty() && !volume.metadata.is_being_deleted() {
             let reference = json!({"namespace": key.namespace, "name": key.name, "uid": uid});
             let patch = json!({"spec": {"claimRef": reference}});
             let (first, patch) = volume::rescued(risk.as_ref(), patch);

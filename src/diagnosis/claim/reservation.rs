@@ -93,9 +93,13 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 "whichever claim fits first takes it, and gets the data of the earlier one",
             ),
         );
-        let finding = Finding::from(facts)
-            .with(uid_only(volume, risk.as_ref()))
-            .with(whole);
+        let finding = match volume.metadata.is_being_deleted() {
+            // It goes, whomever it is reserved for.
+            true => Finding::from(facts),
+            false => Finding::from(facts)
+                .with(uid_only(volume, risk.as_ref()))
+                .with(whole),
+        };
         std::iter::once(finding).chain(risk).collect()
     }
 
@@ -191,13 +195,21 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     pub(super) fn incomplete(&self) -> Vec<Finding> {
         let key = ClaimKey::of(self.claim);
         let volumes = incomplete_for(self.survey, &key, self.claim.metadata.uid());
-        let findings = volumes.into_iter().map(|volume| {
-            let reference = volume.claim_ref().map(ClaimKey::referred);
+        let findings = volumes.into_iter().flat_map(|volume| {
+            let reference = volume.claim_ref();
+            let has_uid = reference.is_some_and(|reference| !reference.uid().is_empty());
+            // With a uid it is not reserved: no such claim is found, and the volume
+            // is released.
+            let risk = has_uid.then(|| volume::data_at_risk(self.survey, volume));
+            let risk = risk.flatten();
+            let reference = reference.map(ClaimKey::referred);
             let facts = ClaimFacts::ReservationIncomplete {
                 volume: volume.name().to_owned(),
                 reference: reference.unwrap_or_else(|| ClaimKey::new("", "")),
             };
-            Finding::from(facts).with(complete(volume, &key))
+            let completed = (!volume.metadata.is_being_deleted())
+                .then(|| completed(volume, risk.as_ref(), &key));
+            std::iter::once(Finding::from(facts).with_all(completed)).chain(risk)
         });
         findings.collect()
     }
@@ -268,16 +280,14 @@ pub(in crate::diagnosis) fn meant_by<'s, V: DiagnosticView + ?Sized>(
     }
 }
 
-/// Completing a claimRef.
+/// Completing a claimRef without a uid.
 pub(in crate::diagnosis) fn complete(volume: &PersistentVolume, claim: &ClaimKey) -> Remedy {
-    let patch = Patch::of(
-        ObjectName::of(Kind::Volume, &volume.metadata),
-        &volume.metadata,
-        json!({"spec": {"claimRef": {"namespace": claim.namespace, "name": claim.name}}}),
-    );
-    let remedy = Remedy::new(
-        format!("complete the claimRef of `{}` with {claim}", volume.name()),
-        "no other claim can take the volume then",
-    );
-    remedy.patching(patch)
+    completed(volume, None, claim)
+}
+
+fn completed(volume: &PersistentVolume, risk: Option<&Finding>, claim: &ClaimKey) -> Remedy {
+    let sentence = format!("complete the claimRef of `{}` with {claim}", volume.name());
+    let consequence = "no other claim can take the volume then";
+    let reference = json!({"namespace": claim.namespace, "name": claim.name});
+    reference_patch(volume, risk, reference, (sentence, consequence))
 }

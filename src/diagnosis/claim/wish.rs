@@ -35,11 +35,22 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         let Some(reference) = volume.claim_ref() else {
             return Vec::new();
         };
+        let owner = ClaimKey::referred(reference);
+        let is_own = owner == ClaimKey::of(self.claim);
+        let held_by = self.survey.view.claim(&owner.namespace, &owner.name);
+        let has_owner = held_by.as_ref().is_some_and(|claim| {
+            reference.uid().is_empty() || claim.metadata.uid() == reference.uid()
+        });
+        let is_gone = held_by.is_none()
+            && !owner.namespace.is_empty()
+            && !owner.name.is_empty()
+            && self.survey.known.has_claims_of(&owner.namespace);
         let facts = ClaimFacts::NamesTakenVolume {
             volume: volume.name().to_owned(),
-            owner: ClaimKey::referred(reference),
+            owner,
             owner_uid: reference.uid().to_owned(),
-            is_earlier: ClaimKey::referred(reference) == ClaimKey::of(self.claim),
+            has_owner,
+            is_earlier: is_own,
             was_chosen,
             phase: volume
                 .status
@@ -48,17 +59,21 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 .map(ToString::to_string)
                 .unwrap_or_default(),
         };
-        let mut finding = Finding::from(facts).with(again("naming another volume, or none"));
         let is_over = [VolumePhase::Released, VolumePhase::Failed];
         let is_over = is_over.iter().any(|phase| volume.phase() == Some(phase));
-        let is_own = ClaimKey::referred(reference) == ClaimKey::of(self.claim);
-        if reference.uid().is_empty() {
-            finding = finding.with(self.hand_over(&volume, reference.key()));
-        } else if is_over && !is_own {
-            finding = finding.with(self.take_over(&volume, reference.key()));
-        }
+        let is_reserved = reference.uid().is_empty();
+        let given = match volume.metadata.is_being_deleted() {
+            // It goes, whomever it is given to.
+            true => None,
+            false if is_reserved => Some(self.hand_over(&volume, reference.key())),
+            false if is_over && is_gone => Some(self.take_over(&volume, reference.key())),
+            false => None,
+        };
+        let finding = Finding::from(facts)
+            .with(again("naming another volume, or none"))
+            .with_all(given);
         let mut findings = Vec::new();
-        if ClaimKey::referred(reference) == ClaimKey::of(self.claim) {
+        if is_own {
             findings.extend(self.leftover(&volume));
         } else if reference.namespace().is_empty() || reference.name().is_empty() {
             findings.extend(self.incomplete());

@@ -213,6 +213,7 @@ impl fmt::Display for ClaimFacts {
                 volume,
                 owner,
                 owner_uid,
+                has_owner,
                 was_chosen,
                 phase,
                 ..
@@ -222,7 +223,7 @@ impl fmt::Display for ClaimFacts {
                 Name(volume),
                 match phase.as_str() {
                     _ if owner_uid.is_empty() => "is reserved for",
-                    "Released" | "Failed" => "was released by",
+                    "Released" | "Failed" if !has_owner => "was released by",
                     "Available" => "belongs to",
                     _ => "is bound to",
                 },
