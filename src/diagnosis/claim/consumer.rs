@@ -178,8 +178,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             ),
             "the scheduler chooses a node, if need be by a nodeSelector, and the volume with it",
         );
-        let class = self.survey.view.class(self.claim.class_name());
-        let select = class.filter(|class| is_dynamic(class)).map(|_| {
+        let select = self.can_be_selected(pod.node_name()).then(|| {
             let metadata = &self.claim.metadata;
             let patch = Patch::of(
                 ObjectName::of(Kind::Claim, metadata),
@@ -246,26 +245,31 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         notes
     }
 
-    /// What will be said whichever node is selected: lets the controller decide
-    /// as if one were.
+    /// Whether a volume is made once this node is selected, as far as can be
+    /// seen.
+    fn can_be_selected(&self, node: &str) -> bool {
+        let survey = self.survey;
+        let class = survey.view.class(self.claim.class_name());
+        let is_there = !survey.known.nodes || survey.view.node(node).is_some();
+        if !is_there || !class.is_some_and(|class| is_dynamic(&class)) {
+            return false;
+        }
+        let (is_made, said) = self.if_selected(node);
+        let hinders = |finding: &Finding| match finding.code() {
+            // The volume that is made has nothing to do with these.
+            Code::ClaimReservedUnusable | Code::ClaimReservationIncomplete => false,
+            Code::ClaimDriverUnknown => true,
+            code => code.severity() == Severity::Fault,
+        };
+        is_made && !said.iter().any(hinders)
+    }
+
+    /// What will be said whichever node is selected.
     fn once_selected(&self) -> Vec<Finding> {
         let Some(node) = self.survey.nodes.first() else {
             return Vec::new();
         };
-        let mut claim = self.claim.clone();
-        let metadata = &mut claim.metadata;
-        metadata.set_annotation(names::SELECTED_NODE, node.metadata.name());
-        let later = Examination {
-            survey: self.survey,
-            claim: &claim,
-            looks_into_pods: false,
-        };
-        let (config, view) = (self.survey.config, self.survey.view);
-        let mut findings = match decide(config, view, &claim) {
-            Decision::Provision(operation) => later.provision(operation),
-            Decision::ProvisioningFails(message) => later.provisioning_fails(message),
-            _ => Vec::new(),
-        };
+        let (_, mut findings) = self.if_selected(node.metadata.name());
         findings.retain(|finding| {
             matches!(
                 finding.code(),
@@ -277,6 +281,24 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             )
         });
         findings
+    }
+
+    /// Lets the controller decide as if this node were selected: whether a volume
+    /// is made, and what is said of it.
+    fn if_selected(&self, node: &str) -> (bool, Vec<Finding>) {
+        let mut claim = self.claim.clone();
+        claim.metadata.set_annotation(names::SELECTED_NODE, node);
+        let later = Examination {
+            survey: self.survey,
+            claim: &claim,
+            looks_into_pods: false,
+        };
+        let (config, view) = (self.survey.config, self.survey.view);
+        match decide(config, view, &claim) {
+            Decision::Provision(operation) => (true, later.provision(operation)),
+            Decision::ProvisioningFails(message) => (false, later.provisioning_fails(message)),
+            _ => (false, Vec::new()),
+        }
     }
 }
 

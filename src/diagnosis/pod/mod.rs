@@ -3,6 +3,8 @@
 mod obstacles;
 mod search;
 
+use std::sync::Arc;
+
 use search::searched;
 
 use super::claim::other_scheduler;
@@ -10,7 +12,7 @@ use super::pod_facts::ClaimStanding;
 use super::{
     Code, Diagnosis, Finding, Kind, ObjectName, PodFacts, Remedy, Severity, Survey, volume,
 };
-use crate::api::{ClaimKey, PersistentVolumeClaim, Pod};
+use crate::api::{ClaimKey, PersistentVolumeClaim, Pod, names};
 use crate::scheduling::{
     ClaimNotReady, PodClaims, PreFilterRefusal, Sharing, SplitError, check_access,
     check_pod_claims, pre_filter,
@@ -123,28 +125,67 @@ fn on_node<V: DiagnosticView + ?Sized>(survey: &Survey<'_, V>, pod: &Pod) -> Fin
         Ok(claims) => claims,
         Err(split) => return refused(survey, pod, split.into()),
     };
-    if !claims.immediate.is_empty() {
-        let immediate = claims.immediate.iter();
+    // What is about to be bound needs nothing more.
+    let is_unbound = |claim: &&Arc<PersistentVolumeClaim>| {
+        survey.claim_main(claim).code() != Code::ClaimWouldBind
+    };
+    let immediate: Vec<_> = claims.immediate.iter().filter(is_unbound).collect();
+    if !immediate.is_empty() {
+        let immediate = immediate.into_iter();
         let claims: Vec<_> = immediate.map(|claim| standing(survey, claim)).collect();
-        if let Some(unknown) = not_known_of(&claims) {
-            return unknown;
-        }
+        return not_known_of(&claims).unwrap_or(PodFacts::CannotStart { node, claims }.into());
+    }
+    let delayed = claims.delayed.iter().filter(is_unbound);
+    let (selected, bypassed): (Vec<_>, Vec<_>) =
+        delayed.partition(|claim| selected_node(claim).is_some());
+    if !bypassed.is_empty() {
+        let claims = bypassed.into_iter().map(|claim| ClaimKey::of(claim));
+        let facts = PodFacts::BypassedScheduler {
+            node,
+            claims: claims.collect(),
+        };
+        return Finding::from(facts).with(Remedy::new(
+            "delete the pod and create it again without spec.nodeName",
+            "the scheduler chooses a node, if need be by a nodeSelector, and the volume with it",
+        ));
+    }
+    if let Some(first) = selected.first() {
+        return to_be_made(survey, node, selected_node(first), &selected);
+    }
+    let phase = pod.status.phase.as_ref();
+    let is_running = phase.is_some_and(|phase| phase.as_str() == "Running");
+    PodFacts::Scheduled { node, is_running }.into()
+}
+
+/// The node was given to the claims as well, by hand or by the scheduler: their
+/// volumes are to be made.
+fn to_be_made<V: DiagnosticView + ?Sized>(
+    survey: &Survey<'_, V>,
+    node: String,
+    selected: Option<&str>,
+    claims: &[&Arc<PersistentVolumeClaim>],
+) -> Finding {
+    let standings: Vec<_> = claims.iter().map(|claim| standing(survey, claim)).collect();
+    if let Some(unknown) = not_known_of(&standings) {
+        return unknown;
+    }
+    let is_fault = |claim: &ClaimStanding| claim.code.severity() == Severity::Fault;
+    if standings.iter().any(is_fault) {
+        let claims = standings;
         return PodFacts::CannotStart { node, claims }.into();
     }
-    if claims.delayed.is_empty() {
-        let phase = pod.status.phase.as_ref();
-        let is_running = phase.is_some_and(|phase| phase.as_str() == "Running");
-        return PodFacts::Scheduled { node, is_running }.into();
+    let of_node = claims
+        .iter()
+        .filter(|claim| selected_node(claim) == selected);
+    PodFacts::WaitsForVolumes {
+        node: selected.unwrap_or_default().to_owned(),
+        claims: of_node.map(|claim| ClaimKey::of(claim)).collect(),
     }
-    let delayed = claims.delayed.iter();
-    let facts = PodFacts::BypassedScheduler {
-        node,
-        claims: delayed.map(|claim| ClaimKey::of(claim)).collect(),
-    };
-    Finding::from(facts).with(Remedy::new(
-        "delete the pod and create it again without spec.nodeName",
-        "the scheduler chooses a node, if need be by a nodeSelector, and the volume with it",
-    ))
+    .into()
+}
+
+fn selected_node(claim: &PersistentVolumeClaim) -> Option<&str> {
+    claim.metadata.annotation(names::SELECTED_NODE)
 }
 
 /// The claims of a pod that cannot work, each by itself, since the scheduler
