@@ -1,5 +1,6 @@
 //! `/healthz` and `/readyz`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -10,6 +11,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
+
+use crate::queue::Key;
 
 /// How long the worker may be silent and still count as alive.
 const SILENCE: Duration = Duration::from_secs(180);
@@ -33,6 +36,8 @@ struct State {
     /// Failures without a success in between.
     lease: Option<Trouble>,
     watches: BTreeMap<String, Trouble>,
+    /// What the worker cannot tell of an object, and since when.
+    doubt: Option<(String, Instant)>,
 }
 
 #[derive(Clone, Copy)]
@@ -62,6 +67,7 @@ impl Default for Health {
             knows_lease: false,
             lease: None,
             watches: BTreeMap::new(),
+            doubt: None,
         })))
     }
 }
@@ -88,6 +94,7 @@ impl Health {
             (state.part, state.since, state.last_beat) = (part, now, now);
             if part == Part::StandsBy {
                 state.watches.clear();
+                state.doubt = None;
             }
         });
     }
@@ -122,8 +129,25 @@ impl Health {
         });
     }
 
+    /// The API server does not say what became of this object, and until it does
+    /// nothing is decided.
+    pub fn doubts(&self, object: &Key) {
+        self.change(|state| {
+            let since = state
+                .doubt
+                .take()
+                .map_or_else(Instant::now, |(_, since)| since);
+            state.doubt = Some((object.to_string(), since));
+        });
+    }
+
+    /// Nothing of that kind is left.
+    pub fn doubts_nothing(&self) {
+        self.change(|state| state.doubt = None);
+    }
+
     /// The answer to a path: the code and the text.
-    pub fn answer(&self, path: &str) -> (u16, &'static str) {
+    pub fn answer(&self, path: &str) -> (u16, Cow<'static, str>) {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_stuck = state.part != Part::StandsBy && state.last_beat.elapsed() > SILENCE;
         let is_deaf = state.part == Part::Lists && state.since.elapsed() > LISTING;
@@ -131,7 +155,17 @@ impl Health {
             |trouble: &Trouble| trouble.since.elapsed() > TROUBLE && trouble.last.elapsed() < CALM;
         let no_lease = state.lease.as_ref().is_some_and(has_trouble);
         let no_watch = state.watches.values().any(has_trouble);
-        match (path, state.part) {
+        let doubt = state
+            .doubt
+            .as_ref()
+            .filter(|(_, since)| since.elapsed() > TROUBLE);
+        if let ("/readyz", Part::Works, Some((object, _))) = (path, state.part, doubt) {
+            return (
+                503,
+                format!("cannot read {object}, and all work waits").into(),
+            );
+        }
+        let (code, text) = match (path, state.part) {
             ("/healthz" | "/livez" | "/readyz", _) if is_stuck => (503, "the worker is stuck"),
             ("/healthz" | "/livez", _) if is_deaf => (503, "the lists do not come"),
             ("/healthz" | "/livez", _) => (200, "ok"),
@@ -144,7 +178,8 @@ impl Health {
             ("/readyz", Part::Works) if no_watch => (503, "a watch fails"),
             ("/readyz", Part::Works) => (200, "ok, leads"),
             _ => (404, "not found"),
-        }
+        };
+        (code, text.into())
     }
 
     fn change(&self, change: impl FnOnce(&mut State)) {

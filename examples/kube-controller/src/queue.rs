@@ -141,6 +141,11 @@ impl Queue {
         delay
     }
 
+    /// Whether nothing is ready, and nothing waits for its time.
+    pub fn is_empty(&self) -> bool {
+        self.ready.is_empty() && self.later.is_empty()
+    }
+
     /// How many objects wait for their time.
     pub fn waiting(&self) -> usize {
         self.later.len()

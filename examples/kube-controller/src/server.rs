@@ -15,6 +15,7 @@ use tokio::sync::Semaphore;
 
 use crate::failures::with_causes;
 use crate::term::Term;
+use crate::watches::{Lean, Read, Unreadable};
 
 /// How long an answer may take. Whether the request was carried out is unknown
 /// then; the next sync goes by what the watch says.
@@ -50,6 +51,17 @@ pub enum Answer {
         /// The name of the volume.
         volume: String,
     },
+}
+
+/// Why an object could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The API server did not answer with the object.
+    #[error(transparent)]
+    Api(#[from] ApiError),
+    /// It is there, and not understood.
+    #[error("it is not understood: {}", .0.message)]
+    NotUnderstood(Box<Unreadable>),
 }
 
 impl Answer {
@@ -145,36 +157,46 @@ impl ApiServer {
 
     /// What the API server, not a cache, has of a claim; `None` only if it
     /// answered that there is none.
+    ///
+    /// # Errors
+    /// It did not answer, or the claim is not understood.
     pub async fn read_claim(
         &self,
         key: &ClaimKey,
-    ) -> Result<Option<PersistentVolumeClaim>, ApiError> {
+    ) -> Result<Option<PersistentVolumeClaim>, ReadError> {
         self.read(&claims(&key.namespace), &key.name).await
     }
 
     /// What the API server, not a cache, has of a volume; `None` only if it
     /// answered that there is none.
-    pub async fn read_volume(&self, name: &str) -> Result<Option<PersistentVolume>, ApiError> {
+    ///
+    /// # Errors
+    /// It did not answer, or the volume is not understood.
+    pub async fn read_volume(&self, name: &str) -> Result<Option<PersistentVolume>, ReadError> {
         self.read(&volumes(), name).await
     }
 
-    async fn read<T: DeserializeOwned>(
+    async fn read<T: DeserializeOwned + Lean>(
         &self,
         path: &str,
         name: &str,
-    ) -> Result<Option<T>, ApiError> {
+    ) -> Result<Option<T>, ReadError> {
         let path = kube::core::Request::new(path);
         let request = path.get(name, &GetParams::default()).map_err(other)?;
         let _one_of_few = self.at_once.acquire().await;
-        match within_patience(self.client.request(request)).await? {
-            Ok(object) => Ok(Some(object)),
+        match within_patience(self.client.request::<Read<T>>(request)).await? {
+            Ok(object) if object.name() != name => Err(other("the answer is of another object"))?,
+            Ok(object) => object
+                .understood()
+                .map(Some)
+                .map_err(ReadError::NotUnderstood),
             // A 404 that is not the API server's own, but of something in
             // between, says nothing about the object; volumes are deleted on
             // this answer.
             Err(kube::Error::Api(status)) if status.code == 404 && status.reason == "NotFound" => {
                 Ok(None)
             }
-            Err(error) => Err(api_error(&error)),
+            Err(error) => Err(api_error(&error))?,
         }
     }
 

@@ -5,7 +5,7 @@
 //! reflectors: a store of kube's own would hold every object a second time.
 
 mod read;
-use read::{Lean, Read};
+pub(crate) use read::{Lean, Read};
 
 use std::fmt::{Debug, Display};
 use std::pin::pin;
@@ -16,7 +16,7 @@ use futures::StreamExt;
 use k8s_openapi::api::{core::v1 as core, storage::v1 as storage};
 use kube::runtime::utils::Backoff;
 use kube::runtime::{WatchStreamExt, watcher};
-use kube::{Api, Client, Resource, ResourceExt};
+use kube::{Api, Client, Resource};
 use pvbind::api::{Node, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass};
 use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::UnboundedSender;
@@ -153,22 +153,7 @@ async fn follow<Theirs, Ours>(
     Ours: TryFrom<Theirs, Error: Display>,
 {
     let kind = Theirs::plural(&()).into_owned();
-    let read = |object: Read<Theirs>| {
-        let (name, uid) = (name_of(&object), object.uid().unwrap_or_default());
-        let claim = object.claim;
-        let ours = object.object.and_then(|object| {
-            let ours = Ours::try_from(object).map(Arc::new);
-            ours.map_err(|error| error.to_string())
-        });
-        ours.map_err(|message| {
-            Box::new(Unreadable {
-                name,
-                uid,
-                claim,
-                message,
-            })
-        })
-    };
+    let read = |object: Read<Theirs>| object.understood().map(Arc::new);
     let mut failures = Failures::default();
     let broken = format!("the watch of {kind} broke off and is started again");
     let mut restarts = 0_u32;
@@ -261,13 +246,6 @@ fn needs_list(error: &watcher::Error) -> bool {
         }
         watcher::Error::WatchStartFailed(_) => true,
         _ => false,
-    }
-}
-
-fn name_of(object: &impl ResourceExt) -> Name {
-    Name {
-        namespace: object.namespace().unwrap_or_default(),
-        name: object.name_any(),
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod doubts;
 mod intake;
+use doubts::Doubts;
 pub(crate) use doubts::is_from_before;
 use intake::apply_written;
 
@@ -69,8 +70,8 @@ pub struct Worker {
     reminder: Failures,
     /// The uids of what is gone, and since when.
     gone: HashMap<String, Instant>,
-    /// What is asked about by itself: see [`Worker::settle_doubts`].
-    doubts: Vec<Key>,
+    /// What is asked about by itself.
+    doubts: Doubts,
     /// Of which objects a write was refused, in which version they were held, and
     /// since when.
     refused: HashMap<Key, (String, Instant)>,
@@ -102,7 +103,7 @@ impl Worker {
             unreadable: HashMap::new(),
             reminder: Failures::default(),
             gone: HashMap::new(),
-            doubts: Vec::new(),
+            doubts: Doubts::default(),
             refused: HashMap::new(),
             went_back: None,
         }
@@ -195,12 +196,9 @@ impl Worker {
     }
 
     fn wake_at(&self, now: Instant) -> Instant {
-        if !self.doubts.is_empty() {
-            return now;
-        }
         let beat = now + BEAT;
         let queue = self.queue.next_at().filter(|_| self.is_ready());
-        let times = [queue, self.next_resync];
+        let times = [queue, self.next_resync, self.doubts.next_at()];
         times.into_iter().flatten().fold(beat, Instant::min)
     }
 

@@ -1,15 +1,17 @@
 //! How the objects of a list or a watch are read: each by itself.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 use k8s_openapi::api::{core::v1 as core, storage::v1 as storage};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Resource;
+use pvbind::api::{PersistentVolume, PersistentVolumeClaim};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-use super::Name;
+use super::{Name, Unreadable};
 
 /// An object, or why it could not be read.
 ///
@@ -18,12 +20,12 @@ use super::Name;
 /// Everybody who may change a claim could bring that about, with a time of the
 /// year 9999 in `metadata.managedFields`, say.
 #[derive(Clone, Debug)]
-pub(super) struct Read<T> {
+pub(crate) struct Read<T> {
     /// Name, namespace, uid and version.
     metadata: ObjectMeta,
     /// The claim that it says it is for, of a volume.
-    pub(super) claim: Option<Name>,
-    pub(super) object: Result<T, String>,
+    claim: Option<Name>,
+    object: Result<T, String>,
 }
 
 /// An object before it is looked at.
@@ -81,6 +83,35 @@ impl<'de, T: Lean + DeserializeOwned> Deserialize<'de> for Read<T> {
     }
 }
 
+impl<T> Read<T> {
+    /// The name of the object.
+    pub(crate) fn name(&self) -> &str {
+        self.metadata.name.as_deref().unwrap_or_default()
+    }
+
+    /// The object as one of `pvbind`.
+    pub(crate) fn understood<Ours>(self) -> Result<Ours, Box<Unreadable>>
+    where
+        Ours: TryFrom<T, Error: Display>,
+    {
+        let ours = self.object.and_then(|object| {
+            let ours = Ours::try_from(object);
+            ours.map_err(|error| error.to_string())
+        });
+        ours.map_err(|message| {
+            Box::new(Unreadable {
+                name: Name {
+                    namespace: self.metadata.namespace.unwrap_or_default(),
+                    name: self.metadata.name.unwrap_or_default(),
+                },
+                uid: self.metadata.uid.unwrap_or_default(),
+                claim: self.claim,
+                message,
+            })
+        })
+    }
+}
+
 impl<T: Resource<DynamicType = ()>> Resource for Read<T> {
     type DynamicType = ();
     type Scope = T::Scope;
@@ -112,13 +143,15 @@ impl<T: Resource<DynamicType = ()>> Resource for Read<T> {
 
 /// Objects lose what no decision about storage looks at, before they are read
 /// and held in memory.
-pub(super) trait Lean {
+pub(crate) trait Lean {
     fn make_lean(_object: &mut Map<String, Value>) {}
 }
 
 impl Lean for core::PersistentVolume {}
 impl Lean for core::PersistentVolumeClaim {}
 impl Lean for storage::StorageClass {}
+impl Lean for PersistentVolume {}
+impl Lean for PersistentVolumeClaim {}
 
 impl Lean for core::Pod {
     fn make_lean(object: &mut Map<String, Value>) {

@@ -1,26 +1,63 @@
 //! Doubts about what is known of single objects: the API server is asked, and
 //! until it answers nothing is decided.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
 use pvbind::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
-use pvbind::plan::{ApiError, ApiErrorKind, Report, Step, Write, Written};
+use pvbind::plan::{ApiErrorKind, Report, Step, Write, Written};
 use pvbind::view::{Snapshot, Stored, is_older_version};
 use tokio::time::Instant;
-use tracing::warn;
 
 use super::Worker;
-use super::intake::apply_written;
-use crate::queue::Key;
+use super::intake::{apply_written, note_unreadable};
+use crate::failures::Failures;
+use crate::queue::{Key, Queue};
+use crate::server::ReadError;
 
-/// How long to wait before the API server is asked about a doubt again.
-const DOUBT: Duration = Duration::from_secs(1);
-/// About how many it is asked at once.
-const DOUBTS_AT_ONCE: usize = 16;
+/// About how many the API server is asked at once.
+const AT_ONCE: usize = 16;
 /// How long the watch may take to tell why a write was refused.
 const UNTOLD: Duration = Duration::from_secs(5);
+
+/// What is doubted: asked about again as the work queue would.
+#[derive(Default)]
+pub(super) struct Doubts {
+    queue: Queue,
+    /// What was asked about in vain, and why.
+    failing: BTreeMap<Key, String>,
+    log: Failures,
+}
+
+impl Doubts {
+    pub(super) fn add(&mut self, key: Key) {
+        self.queue.add(key);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// When to ask again.
+    pub(super) fn next_at(&self) -> Option<Instant> {
+        self.queue.next_at()
+    }
+
+    fn stands(&mut self, key: Key, error: String) {
+        self.queue.failed(Instant::now(), key.clone());
+        self.failing.insert(key, error);
+    }
+
+    fn settled(&mut self, key: &Key) {
+        self.queue.succeeded(key);
+        self.failing.remove(key);
+        if self.failing.is_empty() {
+            self.log.over();
+        }
+    }
+}
 
 impl Worker {
     /// Notes the writes that were refused because the object is not as it is held.
@@ -44,7 +81,7 @@ impl Worker {
                 Some((version, since)) if *version == held => {
                     if since.elapsed() > UNTOLD {
                         self.refused.remove(&key);
-                        self.doubts.push(key);
+                        self.doubts.add(key);
                     }
                 }
                 _ => {
@@ -75,52 +112,72 @@ impl Worker {
     /// lose a claim, so the API server is asked. Until it answers, nothing is
     /// decided.
     pub(super) async fn settle_doubts(&mut self) {
-        while !self.doubts.is_empty() && self.went_back.is_none() {
-            let begin = self.doubts.len().saturating_sub(DOUBTS_AT_ONCE);
-            let asked = self.doubts.get(begin..).unwrap_or_default().to_vec();
-            let server = &self.backend.hands.server;
-            let answers = asked.iter().map(|key| async move {
-                Ok(match key {
-                    Key::Volume(name) => server
-                        .read_volume(name)
-                        .await?
-                        .map(|volume| Written::Volume(Arc::new(volume))),
-                    Key::Claim(name) => server
-                        .read_claim(name)
-                        .await?
-                        .map(|claim| Written::Claim(Arc::new(claim))),
-                })
-            });
-            let answers: Vec<Result<_, ApiError>> = join_all(answers).await;
-            self.doubts.truncate(begin);
+        while self.went_back.is_none() {
+            let now = Instant::now();
+            let next = std::iter::from_fn(|| self.doubts.queue.next(now));
+            let asked: Vec<Key> = next.take(AT_ONCE).collect();
+            if asked.is_empty() {
+                break;
+            }
+            let answers = asked.iter().map(|key| self.ask_about(key));
+            let answers = join_all(answers).await;
             self.health.beat();
             for (key, answer) in asked.into_iter().zip(answers) {
-                match answer {
-                    Ok(Some(there)) => {
-                        let snapshot = self.backend.snapshot.lock();
-                        let went_back = match &there {
-                            Written::Volume(volume) => is_older(&snapshot, &**volume),
-                            Written::Claim(claim) => is_older(&snapshot, &**claim),
-                            _ => false,
-                        };
-                        drop(snapshot);
-                        if went_back {
-                            self.went_back = Some(key.to_string());
-                        }
-                        apply_written(&self.backend, &self.gone, &there);
-                    }
-                    Ok(None) => self.is_gone(&key),
-                    Err(error) => {
-                        warn!(object = %key, %error, "cannot tell whether it is gone");
-                        self.doubts.push(key);
-                    }
-                }
-            }
-            if self.doubts.len() > begin {
-                tokio::time::sleep(DOUBT).await;
-                return;
+                self.settle(key, answer);
             }
         }
+        match self.doubts.failing.first_key_value() {
+            None => self.health.doubts_nothing(),
+            Some((key, error)) => {
+                let what = "cannot tell whether an object is as it was, and all work waits";
+                self.doubts.log.tell(what, &format!("{key}: {error}"));
+                self.health.doubts(key);
+            }
+        }
+    }
+
+    async fn ask_about(&self, key: &Key) -> Result<Option<Written>, ReadError> {
+        let server = &self.backend.hands.server;
+        Ok(match key {
+            Key::Volume(name) => {
+                let volume = server.read_volume(name).await?;
+                volume.map(Arc::new).map(Written::Volume)
+            }
+            Key::Claim(name) => {
+                let claim = server.read_claim(name).await?;
+                claim.map(Arc::new).map(Written::Claim)
+            }
+        })
+    }
+
+    fn settle(&mut self, key: Key, answer: Result<Option<Written>, ReadError>) {
+        match answer {
+            Ok(Some(there)) => {
+                let snapshot = self.backend.snapshot.lock();
+                let went_back = match &there {
+                    Written::Volume(volume) => is_older(&snapshot, &**volume),
+                    Written::Claim(claim) => is_older(&snapshot, &**claim),
+                    _ => false,
+                };
+                drop(snapshot);
+                if went_back {
+                    self.went_back = Some(key.to_string());
+                }
+                apply_written(&self.backend, &self.gone, &there);
+            }
+            Ok(None) => self.is_gone(&key),
+            Err(ReadError::NotUnderstood(object)) => {
+                let kind = match key {
+                    Key::Volume(_) => "volumes",
+                    Key::Claim(_) => "claims",
+                };
+                let events = (!self.dry_run).then_some(&self.hands.events);
+                let unreadable = self.unreadable.entry(kind).or_default();
+                note_unreadable(unreadable, kind, *object, events);
+            }
+            Err(ReadError::Api(error)) => return self.doubts.stands(key, error.to_string()),
+        }
+        self.doubts.settled(&key);
     }
 
     /// The API server says that the object is gone.

@@ -107,7 +107,7 @@ impl Worker {
                 let older = objects.iter();
                 for object in older.filter(|object| is_from_before(&snapshot, &***object)) {
                     match object.sync_key() {
-                        Some(key) => self.doubts.push(key),
+                        Some(key) => self.doubts.add(key),
                         None => self.went_back = Some(format!("{kind} {}", object.name().name)),
                     }
                 }
@@ -119,7 +119,10 @@ impl Worker {
                 }
                 let (doubtful, gone): (Vec<_>, _) = gone.into_iter().partition(is_newer);
                 for object in doubtful {
-                    self.doubts.extend(object.sync_key());
+                    object
+                        .sync_key()
+                        .into_iter()
+                        .for_each(|key| self.doubts.add(key));
                     snapshot.apply(object);
                 }
                 drop(snapshot);
@@ -189,7 +192,7 @@ impl Worker {
                 drop(snapshot);
                 self.volume_gone(volume);
             }
-            Answer::Older { volume } => self.doubts.push(Key::Volume(volume.clone())),
+            Answer::Older { volume } => self.doubts.add(Key::Volume(volume.clone())),
         }
     }
 
@@ -255,12 +258,15 @@ pub(super) fn apply_written(backend: &Backend, gone: &HashMap<String, Instant>, 
     }
 }
 
-fn note_unreadable(
+pub(super) fn note_unreadable(
     unreadable: &mut HashMap<Name, Unreadable>,
     kind: &'static str,
     object: Unreadable,
     events: Option<&Publisher>,
 ) {
+    if unreadable.get(&object.name) == Some(&object) {
+        return;
+    }
     let (namespace, name) = (&object.name.namespace, &object.name.name);
     let error = &object.message;
     error!(

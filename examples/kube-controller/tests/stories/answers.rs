@@ -196,7 +196,7 @@ async fn a_list_that_is_forbidden_is_asked_for_seldom_and_health_tells() {
     assert_eq!(controller.health.answer("/readyz").0, 503);
     assert_eq!(controller.health.answer("/healthz").0, 200);
     tokio::time::sleep(Duration::from_secs(300)).await;
-    let deaf = (503, "the lists do not come");
+    let deaf = (503, "the lists do not come".into());
     assert_eq!(controller.health.answer("/healthz"), deaf);
     fake.faults(|_| Fault::None);
     fake.until("it works", |state| {
@@ -236,11 +236,14 @@ async fn health_tells_of_who_waits_for_a_server_that_is_away() {
     fake.act(|state| state.away = true);
     let controller = Controller::start(&fake, "a");
     tokio::time::sleep(Duration::from_secs(45)).await;
-    let away = (503, "cannot ask for the Lease");
+    let away = (503, "cannot ask for the Lease".into());
     assert_eq!(controller.health.answer("/readyz"), away);
     fake.act(|state| state.away = false);
     tokio::time::sleep(Duration::from_secs(10)).await;
-    assert_eq!(controller.health.answer("/readyz"), (200, "ok, leads"));
+    assert_eq!(
+        controller.health.answer("/readyz"),
+        (200, "ok, leads".into())
+    );
     controller.stop().await;
 }
 

@@ -171,7 +171,10 @@ async fn a_dry_run_writes_nothing() {
     let before = fake.lock().objects.clone();
     let controller = Controller::with(&fake, settings);
     fake.quiet().await;
-    assert_eq!(controller.health.answer("/readyz"), (200, "ok, leads"));
+    assert_eq!(
+        controller.health.answer("/readyz"),
+        (200, "ok, leads".into())
+    );
     controller.stop().await;
     let state = fake.lock();
     assert_eq!(state.writes, [] as [&str; 0]);

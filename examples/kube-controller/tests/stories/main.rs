@@ -13,6 +13,7 @@ mod answers;
 mod binding;
 mod cluster;
 mod deletion;
+mod doubts;
 mod fake;
 mod folders;
 mod killed;

@@ -83,7 +83,10 @@ async fn one_that_has_an_older_version_of_a_volume_or_a_claim_is_followed() {
         drop(state);
         // What is known of others may be of a time that never was, too.
         assert_eq!(reads_and_lists(&fake.lock(), restored), (1, 1));
-        assert_eq!(controller.health.answer("/readyz"), (200, "ok, leads"));
+        assert_eq!(
+            controller.health.answer("/readyz"),
+            (200, "ok, leads".into())
+        );
         fake.assert_no_wrongs();
         controller.stop().await;
     }

@@ -30,7 +30,10 @@ async fn two_thousand_new_claims_are_handed_over_a_few_at_a_time() {
     // Sixteen of operations, five watches, and one each of the worker, the
     // events and the Lease.
     assert!(most <= 24, "{most} at once");
-    assert_eq!(controller.health.answer("/readyz"), (200, "ok, leads"));
+    assert_eq!(
+        controller.health.answer("/readyz"),
+        (200, "ok, leads".into())
+    );
     fake.assert_no_wrongs();
     controller.stop().await;
 }
@@ -142,7 +145,10 @@ async fn a_hundred_thousand_volumes_cost_nothing_but_their_list() {
     let state = fake.lock();
     assert_eq!(state.writes.len(), 400, "four for each claim");
     assert_eq!(state.requests_since(begun, "GET", VOLUMES), 0);
-    assert_eq!(controller.health.answer("/readyz"), (200, "ok, leads"));
+    assert_eq!(
+        controller.health.answer("/readyz"),
+        (200, "ok, leads".into())
+    );
     drop(state);
     fake.assert_no_wrongs();
     controller.stop().await;

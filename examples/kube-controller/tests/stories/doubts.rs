@@ -1,0 +1,108 @@
+//! What a list lacks, and cannot be read by itself either.
+
+use std::time::Duration;
+
+use http::Method;
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::cluster::{Controller, claim, volume};
+use crate::fake::{CLAIMS, Fake, Fault, State, VOLUMES, key_of};
+
+/// A cluster with two volumes, of which the claim `named` is bound to the one, and
+/// a list that is older than both; the watch that follows it is silent for 20 s.
+async fn begin(meanwhile: impl FnOnce(&mut State)) -> (Fake, Controller) {
+    let fake = Fake::new();
+    let controller = Controller::start(&fake, "a");
+    fake.quiet().await;
+    let before = fake.lock().list(VOLUMES);
+    fake.create(volume("odd", "5Gi", json!({})));
+    fake.create(claim("named", "5Gi", json!({"volumeName": "odd"})));
+    fake.create(volume("pv", "6Gi", json!({})));
+    fake.quiet().await;
+    fake.act(|state| {
+        meanwhile(state);
+        state.old_list = Some((VOLUMES.to_owned(), before));
+    });
+    fake.until("listed", |state| state.old_list.is_none()).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    (fake, controller)
+}
+
+async fn is_bound(fake: &Fake) {
+    fake.until("bound", |state| {
+        state.at(CLAIMS, "shop/data", "/status/phase") == "Bound"
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_may_not_be_read_is_asked_for_seldom_and_health_tells() {
+    let (fake, controller) = begin(|state| {
+        state.faults = Some(Box::new(|request| match &*request.target.name {
+            "odd" if request.method == Method::GET => Fault::Refused(403, "Forbidden", None),
+            _ => Fault::None,
+        }));
+    })
+    .await;
+    fake.create(claim("data", "6Gi", json!({})));
+    let writes = fake.lock().writes.len();
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert_eq!(controller.health.answer("/readyz").0, 200);
+    tokio::time::sleep(Duration::from_secs(110)).await;
+    let waits = (503, "cannot read volume odd, and all work waits".into());
+    assert_eq!(controller.health.answer("/readyz"), waits);
+    assert_eq!(controller.health.answer("/healthz").0, 200);
+    let begun = Instant::now();
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    {
+        let state = fake.lock();
+        let asked = state.requests_since(begun, "GET", VOLUMES);
+        assert!((19..=21).contains(&asked), "{asked} times in ten minutes");
+        assert_eq!(state.writes.len(), writes, "nothing was decided");
+    }
+    fake.faults(|_| Fault::None);
+    is_bound(&fake).await;
+    assert_eq!(
+        controller.health.answer("/readyz"),
+        (200, "ok, leads".into())
+    );
+    fake.assert_no_wrongs();
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_is_not_understood_when_it_is_asked_for_stops_only_what_depends_on_it() {
+    let strange = json!({"spec": {"capacity": {"storage": "five"}}});
+    let (fake, controller) = begin(|state| {
+        let key = key_of(VOLUMES, "odd");
+        state.patch(&key, "", &strange).unwrap();
+    })
+    .await;
+    let begun = Instant::now();
+    fake.create(claim("data", "6Gi", json!({})));
+    is_bound(&fake).await;
+    assert!(
+        begun.elapsed() < Duration::from_secs(15),
+        "before the watch speaks"
+    );
+    let told = |state: &State| state.events_about("odd");
+    fake.until("told", |state| !told(state).is_empty()).await;
+    assert_eq!(told(&fake.lock()), ["FailedBinding"]);
+    fake.quiet().await;
+    let phase = |key: &str| fake.lock().at(CLAIMS, key, "/status/phase");
+    assert_eq!(phase("shop/named"), "Bound");
+    assert_eq!(
+        controller.health.answer("/readyz"),
+        (200, "ok, leads".into())
+    );
+    // Once it can be read, all goes on.
+    let plain = json!({"spec": {"capacity": {"storage": "6Gi"}}});
+    fake.patch(VOLUMES, "odd", plain);
+    fake.delete(CLAIMS, "shop/named");
+    fake.quiet().await;
+    let phase = fake.lock().at(VOLUMES, "odd", "/status/phase");
+    assert_eq!(phase, "Released");
+    fake.assert_no_wrongs();
+    controller.stop().await;
+}
