@@ -63,6 +63,8 @@ pub struct Survey<'a, V: ?Sized> {
     naming: OnceLock<Naming>,
     /// The pods that wait with a claim, of those that were asked for.
     waiting: Mutex<BTreeMap<ClaimKey, Arc<Vec<String>>>>,
+    /// The unfinished pods with a claim, of those that were asked for.
+    users: Mutex<BTreeMap<ClaimKey, Arc<Vec<String>>>>,
     /// The names of volumes, by driver and handle.
     handles: OnceLock<BTreeMap<String, BTreeMap<String, Vec<String>>>>,
     /// What was found out about volumes, which several claims may ask for.
@@ -287,6 +289,7 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
             class_names: OnceLock::new(),
             naming: OnceLock::new(),
             waiting: Mutex::default(),
+            users: Mutex::default(),
             handles: OnceLock::new(),
             offers: Mutex::default(),
             mains: Mutex::default(),
@@ -568,6 +571,28 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
         let visit = &mut |pod: &Pod| {
             let is_over = pod.is_finished() || pod.metadata.is_being_deleted();
             if pod.node_name().is_empty() && !is_over {
+                pods.push(pod.name().to_owned());
+            }
+        };
+        let view = self.view;
+        view.visit_pods_using_claim(&claim.namespace, &claim.name, visit);
+        pods.sort_unstable();
+        pods.dedup();
+        let pods = Arc::new(pods);
+        found_out().insert(claim.clone(), Arc::clone(&pods));
+        pods
+    }
+
+    /// The pods that use a claim, or would if there were one, and are not
+    /// finished.
+    pub(super) fn unfinished_pods(&self, claim: &ClaimKey) -> Arc<Vec<String>> {
+        let found_out = || self.users.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pods) = found_out().get(claim).cloned() {
+            return pods;
+        }
+        let mut pods = Vec::new();
+        let visit = &mut |pod: &Pod| {
+            if !pod.is_finished() {
                 pods.push(pod.name().to_owned());
             }
         };

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::parts::{ClaimStop, Holder};
-use super::words::{Cut, Name};
+use super::words::{Cut, Name, NamesOf};
 use crate::api::{AccessMode, ClaimKey};
 use crate::quantity::Quantity;
 
@@ -52,6 +52,15 @@ pub enum Reclaim {
     LeftExternally(String),
     /// An in-tree plugin deletes its files, and it is free again.
     RecycledBy(String),
+    /// The same, once pods that name the claim, though it is gone, are finished.
+    RecycledAfter {
+        /// The plugin.
+        plugin: String,
+        /// The pods, of many the first few.
+        pods: Vec<String>,
+        /// How many there are.
+        count: usize,
+    },
     /// It cannot be reclaimed: the controller's own text.
     Fails(String),
 }
@@ -80,6 +89,17 @@ impl fmt::Display for Reclaim {
                 f,
                 "recycled by plugin {}: its files are deleted, and it is free again",
                 Name(plugin)
+            ),
+            Reclaim::RecycledAfter {
+                plugin,
+                pods,
+                count,
+            } => write!(
+                f,
+                "recycled by plugin {} once no unfinished pod names its claim ({}): its files are \
+                 deleted then, and it is free again",
+                Name(plugin),
+                NamesOf(pods, *count)
             ),
             Reclaim::Fails(message) => write!(f, "Failed: {}", Cut(message)),
         }
@@ -218,6 +238,8 @@ facts! {
             claim: ClaimKey,
             /// That claim's uid.
             uid: String,
+            /// Whether the volume is being deleted, so that no search finds it again.
+            is_going: bool,
         },
         /// See [`Code::VolumeReclaiming`](super::Code::VolumeReclaiming).
         Reclaiming: VolumeReclaiming {
@@ -240,6 +262,8 @@ facts! {
         FailedKept: VolumeFailedKept {
             /// What its status says.
             message: String,
+            /// Whether the volume is being deleted, so that no search finds it again.
+            is_going: bool,
         },
         /// See [`Code::VolumeAtRelease`](super::Code::VolumeAtRelease).
         AtRelease: VolumeAtRelease {

@@ -126,23 +126,26 @@ impl fmt::Display for VolumeFacts {
                 "cannot be bound to claim {}: the one is a file system, the other a raw device",
                 Name(&named(claim))
             ),
-            Is::Released { claim, uid } => write!(
-                f,
-                "was released by claim {} of uid {}, and is kept with its data: no claim gets it \
-                 before somebody clears its claimRef",
-                Name(&named(claim)),
-                Name(uid)
-            ),
+            Is::Released {
+                claim,
+                uid,
+                is_going,
+            } => {
+                write!(
+                    f,
+                    "was released by claim {} of uid {}",
+                    Name(&named(claim)),
+                    Name(uid)
+                )?;
+                f.write_str(kept(*is_going))
+            }
             Is::Reclaiming { then } => write!(f, "was released, and is to be {then}"),
             Is::ReclaimFails { message } => {
                 write!(f, "was released and cannot be reclaimed: {}", Cut(message))
             }
-            Is::FailedKept { message } => {
+            Is::FailedKept { message, is_going } => {
                 failed(f, message)?;
-                f.write_str(
-                    ", and is kept with its data: no claim gets it before somebody clears its \
-                     claimRef",
-                )
+                f.write_str(kept(*is_going))
             }
             Is::Failed { message, retry } => {
                 failed(f, message)?;
@@ -295,6 +298,10 @@ impl fmt::Display for VolumeFacts {
                 Name(mode),
                 Name(meant.as_str())
             ),
+            Is::DataAtRisk {
+                volume,
+                then: then @ Reclaim::RecycledAfter { .. },
+            } => write!(f, "volume {} is to be {then}", Name(volume)),
             Is::DataAtRisk { volume, then } => {
                 write!(f, "volume {} is about to be {then}", Name(volume))
             }
@@ -308,6 +315,16 @@ impl fmt::Display for VolumeFacts {
                 Name(volume)
             ),
         }
+    }
+}
+
+/// How a volume is kept that nothing reclaims.
+fn kept(is_going: bool) -> &'static str {
+    match is_going {
+        false => {
+            ", and is kept with its data: no claim gets it before somebody clears its claimRef"
+        }
+        true => ", and its data is kept: the object alone goes, as it was deleted",
     }
 }
 

@@ -9,7 +9,7 @@ use crate::api::{ClaimKey, ObjectReference, PersistentVolumeClaim, VolumePhase};
 use crate::controller::{ClaimEvidence, sync_volume};
 use crate::diagnosis::claim::{complete, meant_by};
 use crate::diagnosis::words::Name;
-use crate::diagnosis::{Code, Finding, Reclaim, Remedy, VolumeFacts};
+use crate::diagnosis::{ClaimFacts, Code, Facts, Finding, Reclaim, Remedy, VolumeFacts};
 use crate::plan::{EventReason, Plan, Step, Verdict, Write};
 use crate::view::{DiagnosticView, Held};
 
@@ -78,42 +78,51 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                     similar.push(other);
                 }
             }
-            let meant = match elsewhere.as_slice() {
-                [namespace] if self.is_free(namespace, &key.name) => {
-                    Some(self.reserve_in(namespace, &key))
-                }
-                _ => None,
+            let remedies = match self.volume.metadata.is_being_deleted() {
+                true => Vec::new(),
+                false => self.unreserve(&key, &elsewhere),
             };
-            let own = self.survey.similar_claims(&key);
-            let in_namespace = format!("{}/", key.namespace);
-            let own = own.iter().filter_map(|one| one.strip_prefix(&in_namespace));
-            let own: Vec<_> = own
-                .filter(|name| self.is_free(&key.namespace, name))
-                .collect();
-            let misspelt = match own.as_slice() {
-                [name] if meant.is_none() => Some(self.reserve_as(name, &key)),
-                _ => None,
-            };
-            let claim = key.clone();
-            Finding::from(VolumeFacts::ReservedForNobody { claim, similar })
-                .with_all(misspelt)
-                .with_all(meant)
-                .with(Remedy::new(
-                    format!("create claim `{key}`"),
-                    "it gets the volume, if size and modes fit",
-                ))
-                .with(
-                    Remedy::new(
-                        "clear the claimRef",
-                        "whichever claim fits first takes the volume",
-                    )
-                    .patching(self.patch(json!({"spec": {"claimRef": null}}))),
-                )
+            let claim = key;
+            Finding::from(VolumeFacts::ReservedForNobody { claim, similar }).with_all(remedies)
         };
         let is_available = self.is_phase(&VolumePhase::Available);
         std::iter::once(finding)
             .chain((!is_available).then(|| self.not_available_yet()))
             .collect()
+    }
+
+    /// What to do with a volume whose claim does not exist.
+    fn unreserve(&self, key: &ClaimKey, elsewhere: &[String]) -> Vec<Remedy> {
+        let meant = match elsewhere {
+            [namespace] if self.is_free(namespace, &key.name) => {
+                Some(self.reserve_in(namespace, key))
+            }
+            _ => None,
+        };
+        let own = self.survey.similar_claims(key);
+        let in_namespace = format!("{}/", key.namespace);
+        let own = own.iter().filter_map(|one| one.strip_prefix(&in_namespace));
+        let own: Vec<_> = own
+            .filter(|name| self.is_free(&key.namespace, name))
+            .collect();
+        let misspelt = match own.as_slice() {
+            [name] if meant.is_none() => Some(self.reserve_as(name, key)),
+            _ => None,
+        };
+        let create = Remedy::new(
+            format!("create claim `{key}`"),
+            "it gets the volume, if size and modes fit",
+        );
+        let given = misspelt.into_iter().chain(meant);
+        given.chain([create, self.free()]).collect()
+    }
+
+    fn free(&self) -> Remedy {
+        let remedy = Remedy::new(
+            "clear the claimRef",
+            "whichever claim fits first takes the volume",
+        );
+        remedy.patching(self.patch(json!({"spec": {"claimRef": null}})))
     }
 
     /// Whether there is such a claim, and it has no volume yet.
@@ -164,14 +173,11 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             meant: meant.cloned(),
         };
         let remedy = match meant {
-            Some(meant) => complete(self.volume, meant),
-            None => Remedy::new(
-                "clear the claimRef",
-                "whichever claim fits first takes the volume",
-            )
-            .patching(self.patch(json!({"spec": {"claimRef": null}}))),
+            _ if self.volume.metadata.is_being_deleted() => None,
+            Some(meant) => Some(complete(self.volume, meant)),
+            None => Some(self.free()),
         };
-        Finding::from(facts).with(remedy)
+        Finding::from(facts).with_all(remedy)
     }
 
     /// The claimRef names one claim, by its uid.
@@ -211,6 +217,9 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         }
         let is_settled =
             plan.verdict == Verdict::Settled && claim.volume_name() == self.volume.name();
+        if is_enqueued && !self.is_chosen_by(claim) {
+            return self.reserved_for(key, claim);
+        }
         if is_enqueued || (is_settled && !self.is_phase(&VolumePhase::Bound)) {
             return VolumeFacts::Binding { claim: key }.into();
         }
@@ -225,6 +234,14 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         .into()
     }
 
+    /// Whether the claim, which names no volume, is about to be bound to this one.
+    fn is_chosen_by(&self, claim: &PersistentVolumeClaim) -> bool {
+        match &self.survey.claim_main(claim).facts {
+            Facts::Claim(ClaimFacts::WouldBind { volume, .. }) => volume == self.volume.name(),
+            _ => false,
+        }
+    }
+
     /// What a plan does with a volume whose claim has another.
     fn unbound(&self, plan: &Plan) -> String {
         let is_released = plan.steps.iter().any(|step| {
@@ -232,17 +249,30 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 if change.to.status.phase == Some(VolumePhase::Released))
         });
         let is_started = plan.steps.iter().any(|step| matches!(step, Step::Start(_)));
-        match is_released || is_started {
-            true => format!("it will be released, then {}", self.reclaim()),
-            false => "the next sync takes it from the claim and makes it available".to_owned(),
+        if is_released || is_started {
+            return format!("it will be released, then {}", self.reclaim());
         }
+        let is_reserved = plan.steps.iter().any(|step| {
+            matches!(step, Step::Write { write: Write::Volume(change), .. }
+                if change.to.claim_ref().is_some_and(|reference| reference.uid().is_empty()))
+        });
+        let taken = match is_reserved {
+            true => "clears only the uid of its claimRef, so that it stays reserved for the claim",
+            false => "takes it from the claim",
+        };
+        let then = match self.volume.metadata.is_being_deleted() {
+            true => "",
+            false if is_reserved => ", and makes it Available",
+            false => " and makes it available",
+        };
+        format!("the next sync {taken}{then}")
     }
 
     /// Its claim is gone, as far as the view knows.
     fn orphaned(&self, key: ClaimKey, reference: &ObjectReference) -> Finding {
         let was_released =
             self.is_phase(&VolumePhase::Released) || self.is_phase(&VolumePhase::Failed);
-        if !self.survey.known.has_claims_of(&key.namespace) && !was_released {
+        if !self.is_claim_gone() && !was_released {
             return VolumeFacts::Bound { claim: key }.into();
         }
         let then = self.reclaim();
@@ -265,10 +295,15 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     fn released(&self, key: ClaimKey, reference: &ObjectReference, then: Reclaim) -> Finding {
         match then {
             Reclaim::Kept => {
+                let is_going = self.volume.metadata.is_being_deleted();
                 let facts = VolumeFacts::Released {
                     claim: key.clone(),
                     uid: reference.uid().to_owned(),
+                    is_going,
                 };
+                if is_going {
+                    return facts.into();
+                }
                 let clear = self.patch(json!({"spec": {"claimRef": null}}));
                 let reserve = json!({"spec": {"claimRef": {"uid": null, "resourceVersion": null}}});
                 Finding::from(facts)
@@ -305,23 +340,33 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
 
     fn failed(&self, retry: Reclaim) -> Finding {
         let message = self.volume.status.message.clone().unwrap_or_default();
-        let delete = Remedy::new(
-            "delete the volume in the backend, then its object",
-            "its data is gone",
-        );
+        let is_going = self.volume.metadata.is_being_deleted();
+        let delete = match is_going {
+            false => Remedy::new(
+                "delete the volume in the backend, then its object",
+                "its data is gone",
+            ),
+            true => Remedy::new(
+                "delete the volume in the backend",
+                "its data is gone; its object goes when no finalizer holds it",
+            ),
+        };
         if retry == Reclaim::Kept {
             let clear = Remedy::new(
                 "clear the claimRef",
                 "whichever claim fits first takes the volume, and gets its data",
             );
             let clear = clear.patching(self.patch(json!({"spec": {"claimRef": null}})));
-            let facts = VolumeFacts::FailedKept { message };
-            return Finding::from(facts).with(clear).with(delete);
+            let finding = Finding::from(VolumeFacts::FailedKept { message, is_going });
+            return finding.with_all((!is_going).then_some(clear)).with(delete);
         }
         let is_over = matches!(retry, Reclaim::LeftExternally(_));
         let facts = VolumeFacts::Failed { message, retry };
         if is_over {
             return Finding::from(facts).with(delete);
+        }
+        if is_going {
+            return Finding::from(facts).with(self.retain()).with(delete);
         }
         let patch = json!({"spec": {"persistentVolumeReclaimPolicy": "Retain"}});
         let retain = Remedy::new(
@@ -337,7 +382,10 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         let then = self.reclaim();
         let is_lost = matches!(
             then,
-            Reclaim::DeletedBy(_) | Reclaim::DeletedExternally(_) | Reclaim::RecycledBy(_)
+            Reclaim::DeletedBy(_)
+                | Reclaim::DeletedExternally(_)
+                | Reclaim::RecycledBy(_)
+                | Reclaim::RecycledAfter { .. }
         );
         is_lost.then(|| {
             let volume = self.volume.name().to_owned();
@@ -377,5 +425,61 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     /// Evidence that the volume's claim is gone.
     pub(super) fn gone(&self, key: ClaimKey) -> Arc<ClaimEvidence> {
         Arc::new(ClaimEvidence { key, claim: None })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::api::read_objects;
+    use crate::controller::Config;
+    use crate::diagnosis::{Code, Finding, Survey};
+    use crate::plan::apply_merge_patch;
+    use crate::view::Snapshot;
+    use serde_json::{Value, json};
+
+    /// What is found of this code about a volume with these changes.
+    fn find(code: Code, change: &Value, is_deleted: bool) -> Finding {
+        let mut volume = json!({"kind": "PersistentVolume", "metadata": {"name": "pv-1"},
+            "spec": {"capacity": {"storage": "5Gi"}, "persistentVolumeReclaimPolicy": "Retain",
+                "nfs": {"server": "nas", "path": "/pv-1"}},
+            "status": {"phase": "Available"}});
+        apply_merge_patch(&mut volume, change);
+        if is_deleted {
+            let deleted = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z",
+                "finalizers": ["example.com/mine"]}});
+            apply_merge_patch(&mut volume, &deleted);
+        }
+        let snapshot: Snapshot = read_objects(&volume.to_string())
+            .unwrap()
+            .into_iter()
+            .collect();
+        let config = Config::kube_controller_manager();
+        let survey = Survey::new(&config, &snapshot);
+        let diagnosis = survey.volume(snapshot.volumes().get("pv-1").unwrap());
+        diagnosis.finding(code).unwrap().clone()
+    }
+
+    #[test]
+    fn nothing_makes_a_volume_free_that_is_being_deleted() {
+        let claimed = |reference: Value, phase: &str| json!({"spec": {"claimRef": reference}, "status": {"phase": phase}});
+        let of = |uid: Value| json!({"namespace": "shop", "name": "data", "uid": uid});
+        for (code, change) in [
+            (
+                Code::VolumeReservedForNobody,
+                claimed(of(json!(null)), "Available"),
+            ),
+            (
+                Code::VolumeReservationIncomplete,
+                claimed(json!({"name": "data"}), "Available"),
+            ),
+            (Code::VolumeReleased, claimed(of(json!("u-0")), "Released")),
+        ] {
+            assert_ne!(find(code, &change, false).remedies, []);
+            assert_eq!(find(code, &change, true).remedies, []);
+        }
+        let failed = claimed(of(json!("u-0")), "Failed");
+        let remedies = |is_deleted| find(Code::VolumeFailedKept, &failed, is_deleted).remedies;
+        assert!(remedies(false).iter().any(|remedy| remedy.patch.is_some()));
+        assert!(remedies(true).iter().all(|remedy| remedy.patch.is_none()));
     }
 }

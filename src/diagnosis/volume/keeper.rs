@@ -39,6 +39,20 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         }
     }
 
+    /// Whether the volume had a claim that is not there any more, as far as is
+    /// known.
+    pub(super) fn is_claim_gone(&self) -> bool {
+        let reference = self.volume.claim_ref();
+        let reference = reference.filter(|reference| !reference.uid().is_empty());
+        reference.is_some_and(|reference| {
+            let (namespace, view) = (reference.namespace(), self.survey.view);
+            match view.claim(namespace, reference.name()) {
+                Some(claim) => claim.metadata.uid() != reference.uid(),
+                None => self.survey.known.has_claims_of(namespace),
+            }
+        })
+    }
+
     /// Whether the volume's claim releases it, sooner or later. A volume that is
     /// being deleted is found by no search, but may be named.
     pub(super) fn is_yet_released(&self) -> bool {

@@ -138,7 +138,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         };
         let remedy = Remedy::new(
             "set the policy to Retain, and have volumes made on demand instead",
-            "when its claim is deleted, the volume is kept until somebody clears it",
+            self.kept_at_release(),
         );
         let patch = json!({"spec": {"persistentVolumeReclaimPolicy": "Retain"}});
         Some(Finding::from(facts).with(remedy.patching(self.patch(patch))))

@@ -9,6 +9,7 @@ use crate::api::{
 };
 use crate::controller::{Next, begin, sync_volume};
 use crate::diagnosis::external::provisioner_config;
+use crate::diagnosis::words::NAMED;
 use crate::diagnosis::{Finding, Reclaim, Remedy, VolumeFacts};
 use crate::matching::{FindError, SearchOptions};
 use crate::plan::{Operation, Plan, Step};
@@ -26,19 +27,33 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         if is_over.iter().any(|phase| self.is_phase(phase)) {
             return None;
         }
+        let is_going = self.volume.metadata.is_being_deleted();
+        if is_going && !self.is_yet_released() {
+            return None;
+        }
         Some(match self.reclaim() {
             Reclaim::Fails(message) => {
                 let patch =
                     serde_json::json!({"spec": {"persistentVolumeReclaimPolicy": "Retain"}});
-                let remedy = Remedy::new(
-                    "set the policy to Retain",
-                    "when its claim is deleted, the volume is kept until somebody clears it",
-                );
+                let remedy = Remedy::new("set the policy to Retain", self.kept_at_release());
                 let finding = Finding::from(VolumeFacts::ReleaseFails { message });
                 finding.with(remedy.patching(self.patch(patch)))
             }
+            // Its claim is gone, and what follows is told with that.
+            _ if self.is_claim_gone() => return None,
             then => VolumeFacts::AtRelease { then }.into(),
         })
+    }
+
+    /// What policy Retain does.
+    pub(super) fn kept_at_release(&self) -> &'static str {
+        match self.volume.metadata.is_being_deleted() {
+            false => "when its claim is deleted, the volume is kept until somebody clears it",
+            true => {
+                "when its claim is deleted, its data stays in the backend; the volume's object \
+                 goes, as it was deleted"
+            }
+        }
     }
 
     /// Lets the controller decide about the volume as if its claim were gone,
@@ -77,8 +92,26 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 Some(message) => Reclaim::Fails(message),
                 None => Reclaim::DeletedBy(next.plugin().to_owned()),
             },
-            Next::Recycle(next) => Reclaim::RecycledBy(next.plugin().to_owned()),
+            Next::Recycle(next) => self.recycled(next.plugin().to_owned()),
             _ => self.left_to_provisioner(),
+        }
+    }
+
+    /// Pods that name a claim which is gone keep its volume from being recycled.
+    fn recycled(&self, plugin: String) -> Reclaim {
+        let survey = self.survey;
+        let claim = self.volume.claim_ref().map(ClaimKey::referred);
+        let is_missing =
+            |claim: &ClaimKey| survey.view.claim(&claim.namespace, &claim.name).is_none();
+        let claim = claim.filter(|claim| self.is_claim_gone() && is_missing(claim));
+        let pods = claim.map(|claim| survey.unfinished_pods(&claim));
+        match pods {
+            Some(pods) if !pods.is_empty() => Reclaim::RecycledAfter {
+                plugin,
+                pods: pods.iter().take(NAMED).cloned().collect(),
+                count: pods.len(),
+            },
+            _ => Reclaim::RecycledBy(plugin),
         }
     }
 
@@ -210,5 +243,60 @@ impl<V: ClusterView + ?Sized> ClusterView for WithoutClaims<'_, V> {
         options: SearchOptions,
     ) -> Result<Option<Held<'_, PersistentVolume>>, FindError> {
         self.0.best_match(claim, options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::api::read_objects;
+    use crate::controller::Config;
+    use crate::diagnosis::{Known, Reclaim, Survey};
+    use crate::view::Snapshot;
+
+    fn reclaim(others: &str, known: Known) -> Reclaim {
+        let text = r#"{"kind": "PersistentVolume", "metadata": {"name": "pv-1"},
+            "spec": {"capacity": {"storage": "5Gi"}, "persistentVolumeReclaimPolicy": "Recycle",
+                "nfs": {"server": "nas", "path": "/pv-1"},
+                "claimRef": {"namespace": "shop", "name": "data", "uid": "u-1"}},
+            "status": {"phase": "Released"}}"#;
+        let objects = read_objects(&format!("{text}{others}")).unwrap();
+        let snapshot: Snapshot = objects.into_iter().collect();
+        let config = Config::kube_controller_manager();
+        let survey = Survey::knowing(&config, &snapshot, known);
+        super::super::reclaim(&survey, snapshot.volumes().get("pv-1").unwrap())
+    }
+
+    #[test]
+    fn unfinished_pods_with_a_claim_that_is_gone_keep_its_volume_from_being_recycled() {
+        let pod = |name: &str, phase: &str| {
+            format!(
+                r#"{{"kind": "Pod", "metadata": {{"namespace": "shop", "name": "{name}"}},
+                    "spec": {{"volumes": [{{"name": "d",
+                        "persistentVolumeClaim": {{"claimName": "data"}}}}]}},
+                    "status": {{"phase": "{phase}"}}}}"#
+            )
+        };
+        let plugin = || "kubernetes.io/nfs".to_owned();
+        let at_once = Reclaim::RecycledBy(plugin());
+        let both = format!("{}{}", pod("b", "Running"), pod("a", "Pending"));
+        assert_eq!(
+            reclaim(&both, Known::default()),
+            Reclaim::RecycledAfter {
+                plugin: plugin(),
+                pods: vec!["a".to_owned(), "b".to_owned()],
+                count: 2
+            }
+        );
+        assert_eq!(reclaim(&pod("a", "Failed"), Known::default()), at_once);
+        // The pods have a claim of that name, and nobody looks for them.
+        let claim = r#"{"kind": "PersistentVolumeClaim",
+            "metadata": {"namespace": "shop", "name": "data", "uid": "u-2"}}"#;
+        assert_eq!(
+            reclaim(&format!("{both}{claim}"), Known::default()),
+            at_once
+        );
+        let mut known = Known::default();
+        known.claims = false;
+        assert_eq!(reclaim(&both, known), at_once);
     }
 }
