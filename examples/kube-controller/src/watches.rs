@@ -59,7 +59,7 @@ pub enum Told<T> {
 }
 
 /// Namespace and name of an object.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Name {
     /// The namespace; empty for what has none.
     pub namespace: String,

@@ -10,7 +10,7 @@ use doubts::Doubts;
 pub(crate) use doubts::is_from_before;
 use intake::apply_written;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ pub struct Worker {
     /// Which kinds were listed.
     listed: HashSet<&'static str>,
     /// What is there and not understood, by kind.
-    unreadable: HashMap<&'static str, HashMap<Name, Unreadable>>,
+    unreadable: HashMap<&'static str, BTreeMap<Name, Unreadable>>,
     reminder: Failures,
     /// The uids of what is gone, and since when.
     gone: HashMap<String, Instant>,
@@ -218,7 +218,7 @@ impl Worker {
 
     /// Who looks at the log hours later sees it, too.
     fn remind_of_unreadable(&mut self) {
-        let count: usize = self.unreadable.values().map(HashMap::len).sum();
+        let count: usize = self.unreadable.values().map(BTreeMap::len).sum();
         let first = self.unreadable.iter().flat_map(|(kind, objects)| {
             let names = objects.keys();
             names.map(move |name| format!("{kind} {} {}", name.namespace, name.name))

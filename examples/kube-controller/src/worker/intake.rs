@@ -1,6 +1,6 @@
 //! What the worker takes in: news of the watches, and answers to writes.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use pvbind::api::{ClaimKey, ObjectReference, PersistentVolume, PersistentVolumeClaim};
@@ -217,7 +217,7 @@ impl Worker {
             })?;
             look("volumes", "", &volume.name.name)
         };
-        if self.unreadable.values().all(HashMap::is_empty) {
+        if self.unreadable.values().all(BTreeMap::is_empty) {
             return None;
         }
         let snapshot = self.backend.snapshot.lock();
@@ -234,10 +234,17 @@ impl Worker {
                 let claim = volume.claim_ref();
                 let of_claim = claim.and_then(|claim| {
                     // A pod that is not understood may use the claim.
-                    let pods = self.unreadable.get("pods").into_iter().flatten();
-                    let mut pods = pods.filter(|(pod, _)| pod.namespace == claim.namespace());
+                    let pod = || {
+                        let before_all = Name {
+                            namespace: claim.namespace().to_owned(),
+                            name: String::new(),
+                        };
+                        let mut pods = self.unreadable.get("pods")?.range(before_all..);
+                        let (pod, _) = pods.next()?;
+                        (pod.namespace == claim.namespace()).then_some(&pod.name)
+                    };
                     look("claims", claim.namespace(), claim.name())
-                        .or_else(|| look("pods", claim.namespace(), &pods.next()?.0.name))
+                        .or_else(|| look("pods", claim.namespace(), pod()?))
                 });
                 look("volumes", "", name).or(of_claim)
             }
@@ -259,7 +266,7 @@ pub(super) fn apply_written(backend: &Backend, gone: &HashMap<String, Instant>, 
 }
 
 pub(super) fn note_unreadable(
-    unreadable: &mut HashMap<Name, Unreadable>,
+    unreadable: &mut BTreeMap<Name, Unreadable>,
     kind: &'static str,
     object: Unreadable,
     events: Option<&Publisher>,

@@ -214,6 +214,45 @@ async fn an_object_that_cannot_be_read_stops_only_what_depends_on_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_pod_that_cannot_be_read_keeps_only_the_volumes_of_its_namespace() {
+    let fake = Fake::new();
+    let of = |namespace: &str, size: &str| {
+        let mut claim = claim("data", size, json!({}));
+        claim["metadata"]["namespace"] = json!(namespace);
+        claim
+    };
+    for (namespace, size) in [("mart", "1Gi"), ("shop", "2Gi"), ("yard", "3Gi")] {
+        fake.create(volume(namespace, size, json!({})));
+        fake.create(of(namespace, size));
+    }
+    for namespace in ["camp", "shop", "zoo"] {
+        for name in ["a", "z"] {
+            fake.create(json!({"kind": "Pod", "apiVersion": "v1",
+                "metadata": {"namespace": namespace, "name": name, "creationTimestamp": TOO_LATE,
+                    "deletionTimestamp": TOO_LATE}}));
+        }
+    }
+    let controller = Controller::start(&fake, "a");
+    fake.quiet().await;
+    let phase = |name: &str| fake.lock().at(VOLUMES, name, "/status/phase");
+    for namespace in ["mart", "shop", "yard"] {
+        fake.delete(CLAIMS, &format!("{namespace}/data"));
+    }
+    fake.quiet().await;
+    let phases = ["mart", "shop", "yard"].map(phase);
+    assert_eq!(phases, ["Released", "Bound", "Released"]);
+    // It may have used the claim, and be there still.
+    fake.delete("pods", "shop/a");
+    fake.quiet().await;
+    assert_eq!(phase("shop"), "Bound");
+    fake.delete("pods", "shop/z");
+    fake.quiet().await;
+    assert_eq!(phase("shop"), "Released");
+    fake.assert_no_wrongs();
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_api_server_that_was_restored_from_a_backup_is_followed() {
     for (away, has_lease) in [(2, false), (2, true), (40, false), (40, true)] {
         let fake = Fake::new();
