@@ -78,7 +78,8 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             current: current.clone(),
         };
         let metadata = &self.claim.metadata;
-        let back = (!current.is_empty()).then(|| {
+        let is_back = !current.is_empty() && current != asked;
+        let back = is_back.then(|| {
             let patch = json!({"spec": {"volumeAttributesClassName": current}});
             let patch = Patch::of(ObjectName::of(Kind::Claim, metadata), metadata, patch);
             let remedy = Remedy::new(

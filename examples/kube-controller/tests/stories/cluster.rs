@@ -72,9 +72,10 @@ pub(crate) fn with_provisioner(
     settings
 }
 
-/// A folder of this process, under which host paths are.
+/// A folder of this process, under which host paths are. The plugin deletes
+/// nothing outside /tmp, wherever else temporary files may be.
 pub(crate) fn folder() -> std::path::PathBuf {
-    std::env::temp_dir().join(format!("pvbind-stories-{}", std::process::id()))
+    std::path::PathBuf::from(format!("/tmp/pvbind-stories-{}", std::process::id()))
 }
 
 pub(crate) fn volume(name: &str, size: &str, spec: Value) -> Value {

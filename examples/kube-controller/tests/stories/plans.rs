@@ -202,7 +202,7 @@ async fn the_cluster_ends_where_plans_alone_lead() {
         claim("too-much", "500Gi", json!({})),
         claim("reserved", "5Gi", json!({})),
         claim("named", "5Gi", json!({"volumeName": "missing"})),
-        claim("made", "5Gi", json!({"storageClassName": "local"})),
+        claim("dynamic", "5Gi", json!({"storageClassName": "local"})),
         claim("waits", "5Gi", json!({"storageClassName": "waits"})),
         claim("static", "5Gi", json!({"storageClassName": "fast"})),
         claim("external", "5Gi", json!({"storageClassName": "fast"})),
@@ -225,7 +225,7 @@ async fn the_cluster_ends_where_plans_alone_lead() {
     assert_eq!(fake.lock().at(VOLUMES, "again", "/status/phase"), "Failed");
 
     // Then the claims go.
-    for name in ["data", "reserved", "made", "static"] {
+    for name in ["data", "reserved", "dynamic", "static"] {
         fake.delete(CLAIMS, &format!("shop/{name}"));
         bare.server.claims.remove(&ClaimKey::new("shop", name));
     }
