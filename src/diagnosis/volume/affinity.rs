@@ -162,9 +162,15 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 "write the new labels into the volume's node affinity",
                 "nothing else of a node affinity can be changed",
             );
-            let patch =
-                self.patch(json!({"spec": {"nodeAffinity": {"required": renewed(required)}}}));
-            Some(Finding::from(facts).with(remedy.patching(patch)))
+            let renewed = renewed(required);
+            // What else it asks for may be nowhere.
+            let is_enough = self.survey.nodes.any_reaches(&renewed);
+            let patch = self.patch(json!({"spec": {"nodeAffinity": {"required": renewed}}}));
+            let remedy = match is_enough {
+                true => remedy.patching(patch),
+                false => remedy,
+            };
+            Some(Finding::from(facts).with(remedy))
         })
     }
 }
