@@ -31,8 +31,8 @@ struct State {
     part: Part,
     since: Instant,
     last_beat: Instant,
-    /// Whether the API server ever answered about the Lease.
-    knows_lease: bool,
+    /// When the API server answered about the Lease last, if it ever did.
+    lease_answered: Option<Instant>,
     /// Failures without a success in between.
     lease: Option<Trouble>,
     watches: BTreeMap<String, Trouble>,
@@ -64,7 +64,7 @@ impl Default for Health {
             part: Part::StandsBy,
             since: now,
             last_beat: now,
-            knows_lease: false,
+            lease_answered: None,
             lease: None,
             watches: BTreeMap::new(),
             doubt: None,
@@ -106,7 +106,7 @@ impl Health {
 
     /// The API server answered about the Lease.
     pub fn lease_answered(&self) {
-        self.change(|state| (state.lease, state.knows_lease) = (None, true));
+        self.change(|state| (state.lease, state.lease_answered) = (None, Some(Instant::now())));
     }
 
     /// The API server did not answer about the Lease, or will not.
@@ -155,31 +155,37 @@ impl Health {
             |trouble: &Trouble| trouble.since.elapsed() > TROUBLE && trouble.last.elapsed() < CALM;
         let no_lease = state.lease.as_ref().is_some_and(has_trouble);
         let no_watch = state.watches.values().any(has_trouble);
-        let doubt = state
-            .doubt
-            .as_ref()
-            .filter(|(_, since)| since.elapsed() > TROUBLE);
-        if let ("/readyz", Part::Works, Some((object, _))) = (path, state.part, doubt) {
-            return (
-                503,
-                format!("cannot read {object}, and all work waits").into(),
-            );
-        }
-        let (code, text) = match (path, state.part) {
-            ("/healthz" | "/livez" | "/readyz", _) if is_stuck => (503, "the worker is stuck"),
-            ("/healthz" | "/livez", _) if is_deaf => (503, "the lists do not come"),
-            ("/healthz" | "/livez", _) => (200, "ok"),
-            ("/readyz", _) if no_lease => (503, "cannot ask for the Lease"),
-            ("/readyz", Part::StandsBy) if !state.knows_lease => {
-                (503, "nothing is known of the Lease yet")
+        let doubt = state.doubt.as_ref();
+        let doubt = doubt.filter(|(_, since)| since.elapsed() > TROUBLE);
+        let unheard = || match state.lease_answered {
+            None => "nothing was learned of the Lease yet".to_owned(),
+            Some(at) => {
+                let seconds = at.elapsed().as_secs();
+                format!("nothing was learned of the Lease for {seconds} s")
             }
-            ("/readyz", Part::StandsBy) => (200, "ok, another one leads"),
-            ("/readyz", Part::Lists) => (503, "not everything is listed yet"),
-            ("/readyz", Part::Works) if no_watch => (503, "a watch fails"),
-            ("/readyz", Part::Works) => (200, "ok, leads"),
-            _ => (404, "not found"),
         };
-        (code, text.into())
+        let ok = |text: &'static str| (200, Cow::from(text));
+        let no = |text: &'static str| (503, Cow::from(text));
+        match (path, state.part, doubt) {
+            ("/healthz" | "/livez" | "/readyz", ..) if is_stuck => no("the worker is stuck"),
+            ("/healthz" | "/livez", ..) if is_deaf => no("the lists do not come"),
+            ("/healthz" | "/livez", ..) => ok("ok"),
+            ("/readyz", ..) if no_lease => (503, unheard().into()),
+            ("/readyz", Part::StandsBy, _) => match (state.lease_answered, state.lease) {
+                (None, _) => (503, unheard().into()),
+                // It may well lead again when the API server is back.
+                (_, Some(_)) => (200, format!("ok, but {}", unheard()).into()),
+                _ => ok("ok, another one leads"),
+            },
+            ("/readyz", Part::Lists, _) => no("not everything is listed yet"),
+            ("/readyz", Part::Works, Some((object, _))) => {
+                let text = format!("cannot read {object}, and all work waits");
+                (503, text.into())
+            }
+            ("/readyz", Part::Works, _) if no_watch => no("a watch fails"),
+            ("/readyz", Part::Works, _) => ok("ok, leads"),
+            _ => (404, "not found".into()),
+        }
     }
 
     fn change(&self, change: impl FnOnce(&mut State)) {

@@ -190,6 +190,7 @@ impl Elector {
                 // Again, until the time is over.
                 Ok(Err(())) => {}
                 Err(_) => {
+                    self.health.lease_unanswered();
                     warn!("the Lease could not be renewed in time");
                     return;
                 }

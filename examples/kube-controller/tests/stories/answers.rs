@@ -236,7 +236,7 @@ async fn health_tells_of_who_waits_for_a_server_that_is_away() {
     fake.act(|state| state.away = true);
     let controller = Controller::start(&fake, "a");
     tokio::time::sleep(Duration::from_secs(45)).await;
-    let away = (503, "cannot ask for the Lease".into());
+    let away = (503, "nothing was learned of the Lease yet".into());
     assert_eq!(controller.health.answer("/readyz"), away);
     fake.act(|state| state.away = false);
     tokio::time::sleep(Duration::from_secs(10)).await;

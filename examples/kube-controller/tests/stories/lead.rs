@@ -107,6 +107,46 @@ async fn a_leader_that_cannot_renew_stops_before_another_can_lead() {
     controller.kill().await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_leader_that_nobody_answers_does_not_say_that_another_one_leads() {
+    for hangs in [true, false] {
+        let fake = Fake::new();
+        let mut settings = settings("a");
+        // The last attempt is cut off.
+        let lease = settings.lease.unwrap();
+        let [good_for, stop_after, every] = [20, 10, 8].map(Duration::from_secs);
+        settings.lease = Some(lease.with_times(good_for, stop_after, every).unwrap());
+        let controller = Controller::with(&fake, settings);
+        let ready = || controller.health.answer("/readyz");
+        fake.until("a leads", |_| ready().1 == "ok, leads").await;
+        fake.act(|state| match hangs {
+            true => state.hangs = true,
+            false => state.away = true,
+        });
+        let mut texts = Vec::new();
+        for _ in 0..600 {
+            let (code, text) = ready();
+            // Without the seconds.
+            let text = text.split(" for ").next().unwrap().to_owned();
+            if texts.last() != Some(&(code, text.clone())) {
+                texts.push((code, text));
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        let wanted = [
+            (200, "ok, leads"),
+            (200, "ok, but nothing was learned of the Lease"),
+            (503, "nothing was learned of the Lease"),
+        ];
+        assert_eq!(texts, wanted.map(|(code, text)| (code, text.to_owned())));
+        let (_, text) = ready();
+        let seconds = text.split(' ').rev().nth(1).unwrap();
+        let seconds: u64 = seconds.parse().unwrap();
+        assert!((60..=68).contains(&seconds), "{text}");
+        controller.kill().await;
+    }
+}
+
 fn slow(seconds: u64) -> Arc<Slow> {
     Arc::new(Slow {
         takes: Duration::from_secs(seconds),
