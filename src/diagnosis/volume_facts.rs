@@ -50,7 +50,7 @@ pub enum Reclaim {
     DeletedExternally(String),
     /// It is an external provisioner's to delete, which leaves it as it is.
     LeftExternally(String),
-    /// An in-tree plugin deletes its files, and it is free again.
+    /// An in-tree plugin deletes its files, and it is Available again.
     RecycledBy(String),
     /// The same, once pods that name the claim, though it is gone, are finished.
     RecycledAfter {
@@ -87,7 +87,7 @@ impl fmt::Display for Reclaim {
             ),
             Reclaim::RecycledBy(plugin) => write!(
                 f,
-                "recycled by plugin {}: its files are deleted, and it is free again",
+                "recycled by plugin {}: its files are deleted, and it is Available again",
                 Name(plugin)
             ),
             Reclaim::RecycledAfter {
@@ -97,7 +97,7 @@ impl fmt::Display for Reclaim {
             } => write!(
                 f,
                 "recycled by plugin {} once no unfinished pod names its claim ({}): its files are \
-                 deleted then, and it is free again",
+                 deleted then, and it is Available again",
                 Name(plugin),
                 NamesOf(pods, *count)
             ),

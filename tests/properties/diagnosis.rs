@@ -343,6 +343,45 @@ proptest! {
         }
     }
 
+    /// A volume is said to be bound soon where the next sync of its claim does
+    /// that. What is being deleted is not made free by any patch, nor made to go
+    /// while a claim has it.
+    #[test]
+    fn a_volume_is_said_to_be_bound_soon_where_a_sync_does_that(objects in cluster()) {
+        let (config, snapshot) = (config(), objects.snapshot());
+        let survey = Survey::new(&config, &snapshot);
+        for volume in snapshot.volumes().iter() {
+            let diagnosis = survey.volume(volume);
+            let reference = volume.claim_ref();
+            let claim = reference.and_then(|reference| {
+                let claim = snapshot.claim(reference.namespace(), reference.name())?;
+                (claim.metadata.uid() == reference.uid()).then_some(claim)
+            });
+            let has_it = claim.as_ref().is_some_and(|claim| claim.volume_name() == volume.name());
+            let gets_it = claim.as_ref().is_some_and(|claim| {
+                claim.volume_name().is_empty()
+                    && bound_to(&config, &snapshot, claim).as_deref() == Some(volume.name())
+            });
+            let is_going = claim.is_some_and(|claim| claim.metadata.is_being_deleted());
+            let is_said = diagnosis.finding(Code::VolumeBinding).is_some();
+            prop_assert!(!is_said || has_it || gets_it, "{:?}", diagnosis);
+            prop_assert!(is_said || !gets_it || is_going, "{:?}", diagnosis);
+            if !volume.metadata.is_being_deleted() {
+                continue;
+            }
+            for finding in diagnosis.findings() {
+                let patches = finding.remedies.iter().filter_map(|remedy| remedy.patch.as_ref());
+                for patch in patches {
+                    let reference = patch.merge_patch.pointer("/spec/claimRef");
+                    let is_whole = reference.is_none_or(|reference| reference["uid"].is_string());
+                    prop_assert!(is_whole, "{:?}", diagnosis);
+                    let finalizers = patch.merge_patch.pointer("/metadata/finalizers");
+                    prop_assert!(finalizers.is_none() || !(has_it || gets_it), "{:?}", diagnosis);
+                }
+            }
+        }
+    }
+
     /// Nothing panics, whatever is known; the texts are harmless; the worst is
     /// first; each remedy's patch removes its finding.
     #[test]

@@ -13,7 +13,7 @@ use crate::diagnosis::words::NAMED;
 use crate::diagnosis::{Finding, Reclaim, Remedy, VolumeFacts};
 use crate::matching::{FindError, SearchOptions};
 use crate::plan::{Operation, Plan, Step};
-use crate::provisioner::check_deletable;
+use crate::provisioner::{check_deletable, check_ours};
 use crate::view::{ClusterView, DiagnosticView, Held};
 
 /// The in-tree plugin for directories of nodes.
@@ -148,28 +148,28 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             released.status.phase = Some(VolumePhase::Released);
         }
         let config = provisioner_config(self.survey.config, &driver);
-        match check_deletable(&config, &released) {
-            Ok(()) => Reclaim::DeletedExternally(driver),
-            Err(_) => Reclaim::LeftExternally(driver),
+        let is_ours = !driver.is_empty() && check_ours(&config, &released).is_ok();
+        match is_ours && check_deletable(&config, &released).is_ok() {
+            true => Reclaim::DeletedExternally(driver),
+            false => Reclaim::LeftExternally(driver),
         }
     }
 
     /// Who deletes the volume if the controller does not.
     pub(super) fn external(&self) -> String {
         let metadata = &self.volume.metadata;
-        let of_source = self
-            .volume
-            .spec
-            .csi
-            .as_ref()
-            .and_then(|csi| csi.driver.as_deref());
-        let provisioner = metadata.annotation(names::PROVISIONED_BY);
-        let config = self.survey.config;
-        let migrated = metadata
-            .annotation(names::MIGRATED_TO)
-            .or_else(|| config.migrated_to(provisioner?));
-        let names = [migrated, provisioner, of_source].into_iter().flatten();
-        let mut names = names.filter(|name| !name.is_empty());
+        let csi = self.volume.spec.csi.as_ref();
+        let of_source = csi.and_then(|csi| csi.driver.as_deref());
+        let migrated = metadata.annotation(names::MIGRATED_TO);
+        let names = match metadata.annotation(names::PROVISIONED_BY) {
+            Some(made_by) => {
+                let migrated = migrated.or_else(|| self.survey.config.migrated_to(made_by));
+                [migrated, Some(made_by), of_source]
+            }
+            // Its source says whose it is, before anything else.
+            None => [of_source, migrated, None],
+        };
+        let mut names = names.into_iter().flatten().filter(|name| !name.is_empty());
         names.next().unwrap_or_default().to_owned()
     }
 }
@@ -295,8 +295,40 @@ mod tests {
             reclaim(&format!("{both}{claim}"), Known::default()),
             at_once
         );
-        let mut known = Known::default();
-        known.claims = false;
+        let known = Known {
+            claims: false,
+            ..Known::default()
+        };
         assert_eq!(reclaim(&both, known), at_once);
+    }
+
+    #[test]
+    fn an_external_provisioner_deletes_only_what_is_its_own() {
+        let of = |annotations: &str, source: &str| {
+            let text = format!(
+                r#"{{"kind": "PersistentVolume", "metadata": {{"name": "pv-1",
+                        "annotations": {annotations}}},
+                    "spec": {{"persistentVolumeReclaimPolicy": "Delete", {source}}},
+                    "status": {{"phase": "Bound"}}}}"#
+            );
+            let snapshot: Snapshot = read_objects(&text).unwrap().into_iter().collect();
+            let config = Config::kube_controller_manager();
+            let survey = Survey::new(&config, &snapshot);
+            super::super::reclaim(&survey, snapshot.volumes().get("pv-1").unwrap())
+        };
+        let disk = r#""csi": {"driver": "disk.csi", "volumeHandle": "h"}"#;
+        let deleted = |driver: &str| Reclaim::DeletedExternally(driver.to_owned());
+        let left = |driver: &str| Reclaim::LeftExternally(driver.to_owned());
+        let migrated = r#"{"pv.kubernetes.io/migrated-to": "other.csi"}"#;
+        assert_eq!(of("{}", disk), deleted("disk.csi"));
+        assert_eq!(of(migrated, disk), deleted("disk.csi"));
+        let nameless = r#"{"pv.kubernetes.io/provisioned-by": ""}"#;
+        assert_eq!(of(nameless, disk), left("disk.csi"));
+        let unsaid = r#"{"pv.kubernetes.io/migrated-to": ""}"#;
+        assert_eq!(of(unsaid, r#""hostPath": {"path": "/x"}"#), left(""));
+        assert_eq!(
+            of(migrated, r#""hostPath": {"path": "/x"}"#),
+            deleted("other.csi")
+        );
     }
 }
