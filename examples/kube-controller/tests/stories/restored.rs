@@ -93,6 +93,30 @@ async fn one_that_has_an_older_version_of_a_volume_or_a_claim_is_followed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn one_whose_lease_is_of_before_is_found_out_without_any_write() {
+    let fake = Fake::new();
+    let controller = Controller::start(&fake, "a");
+    fake.quiet().await;
+    let backup = fake.lock().backup();
+    for number in 0..10 {
+        fake.create(volume(&format!("never-{number}"), "5Gi", json!({})));
+    }
+    fake.quiet().await;
+    let version = fake.lock().version();
+    fake.act(|state| state.restore(backup));
+    // No watch tells of these.
+    fake.create(volume("pv", "5Gi", json!({})));
+    fake.create(claim("data", "5Gi", json!({})));
+    assert!(fake.lock().version() < version);
+    is_bound(&fake).await;
+    fake.quiet().await;
+    let bound = fake.lock().at(CLAIMS, "shop/data", "/spec/volumeName");
+    assert_eq!(bound, "pv");
+    fake.assert_no_wrongs();
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn one_that_has_a_volume_no_more_or_made_it_again_is_followed() {
     for is_made_again in [false, true] {
         let fake = Fake::new();
