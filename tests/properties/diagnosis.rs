@@ -155,7 +155,7 @@ fn pod(name: usize) -> impl Strategy<Value = Value> {
 }
 
 /// A small cluster with every odd form.
-fn cluster() -> impl Strategy<Value = Objects> {
+pub(crate) fn cluster() -> impl Strategy<Value = Objects> {
     let volumes = prop::collection::vec((volume_among(20), volume_fate()), 0..8);
     let claims = ((claim(), fate()), (claim(), fate()));
     let classes = (class("fast"), class("slow"));
@@ -205,11 +205,11 @@ fn cluster() -> impl Strategy<Value = Objects> {
     )
 }
 
-fn merge(value: &mut Value, patch: &Value) {
+pub(crate) fn merge(value: &mut Value, patch: &Value) {
     pvbind::plan::apply_merge_patch(value, patch);
 }
 
-fn config() -> Config {
+pub(crate) fn config() -> Config {
     let mut config = Config::default();
     config.plugins = vec![InTreePlugin {
         can_provision: true,

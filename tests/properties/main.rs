@@ -73,6 +73,7 @@ mod selector;
 #[path = "../support/server.rs"]
 #[allow(dead_code, reason = "other tests use the rest of it")]
 mod server;
+mod volumes;
 #[path = "../support/world.rs"]
 #[allow(dead_code, reason = "the fuzz target uses the rest of it")]
 mod world;

@@ -1,10 +1,10 @@
 //! Whether a claim keeps a volume, or will have it.
 
 use super::Examination;
-use crate::api::{ClaimKey, PersistentVolumeClaim, VolumePhase};
-use crate::controller::sync_claim;
+use crate::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim, VolumePhase};
+use crate::controller::{sync_claim, sync_volume};
 use crate::plan::{Step, Write};
-use crate::view::DiagnosticView;
+use crate::view::{DiagnosticView, Held};
 
 /// A claim as long as which there is, its volume is not released.
 pub(super) struct Keeper {
@@ -58,7 +58,21 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     pub(super) fn is_yet_released(&self) -> bool {
         let reference = self.volume.claim_ref();
         let has_uid = reference.is_some_and(|reference| !reference.uid().is_empty());
-        has_uid || self.is_taken()
+        (has_uid && !self.is_unbound()) || self.is_taken()
+    }
+
+    /// Whether the next sync takes the volume from its claim, which has another.
+    fn is_unbound(&self) -> bool {
+        let (config, view) = (self.survey.config, self.survey.view);
+        let plan = sync_volume(config, view, Held::Borrowed(self.volume), None);
+        let is_nobodys = |volume: &PersistentVolume| {
+            let reference = volume.claim_ref();
+            reference.is_none_or(|reference| reference.uid().is_empty())
+        };
+        plan.steps.iter().any(|step| {
+            matches!(step, Step::Write { write: Write::Volume(change), .. }
+                if is_nobodys(&change.to))
+        })
     }
 
     /// Whether the next sync of a claim that names the volume binds the two.

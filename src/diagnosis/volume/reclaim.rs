@@ -41,6 +41,8 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             }
             // Its claim is gone, and what follows is told with that.
             _ if self.is_claim_gone() => return None,
+            // Its object is not kept, only its data: told with the deletion.
+            Reclaim::Kept if is_going => return None,
             then => VolumeFacts::AtRelease { then }.into(),
         })
     }

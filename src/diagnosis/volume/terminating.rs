@@ -42,7 +42,8 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         let holders: Vec<_> = finalizers().map(holder).collect();
         if !holders.iter().any(|holder| holder.nobody) {
             let finding = Finding::from(VolumeFacts::Terminating { holders });
-            let stays = matches!(self.reclaim(), Reclaim::Kept | Reclaim::LeftExternally(_));
+            let is_left = matches!(self.reclaim(), Reclaim::Kept | Reclaim::LeftExternally(_));
+            let stays = is_left || !self.is_yet_released();
             return Some(finding.with_all(stays.then(|| self.note_down())));
         }
         let remedy = self.removal(&holders);
@@ -63,8 +64,8 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             }
             None => String::new(),
         };
-        let remedy = match self.volume.reclaim_policy() {
-            Some(Policy::Delete) => Remedy::new(
+        let remedy = match self.is_to_be_deleted() {
+            true => Remedy::new(
                 format!(
                     "{first}delete the volume in the backend by hand, then remove the finalizer \
                      that nobody removes"
@@ -72,7 +73,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 "removed too early, the volume stays in the backend, and nothing in the cluster \
                  knows of it",
             ),
-            _ => Remedy::new(
+            false => Remedy::new(
                 format!("{first}remove the finalizer that nobody removes"),
                 format!(
                     "the volume's object goes, the backend keeps what it has, and nothing in the \
@@ -121,7 +122,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 (who, false)
             }
             names::PV_CONTROLLER_FINALIZER => match self.reclaim() {
-                Reclaim::Fails(message) => (
+                Reclaim::Fails(message) if self.is_to_be_deleted() => (
                     format!(
                         "is removed by nobody, as deleting the volume fails: {}",
                         Cut(&message)
@@ -166,7 +167,6 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         }
         let plan = self.external_plan(&driver);
         let name = Name(&driver);
-        let policy = self.volume.reclaim_policy();
         let edited = first_edit(&plan).is_some();
         match plan.verdict {
             _ if edited => (
@@ -180,7 +180,8 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 format!("is removed by nobody: for external provisioner {name}, {refusal}"),
                 true,
             ),
-            _ if policy != Some(&Policy::Delete) => {
+            _ if !self.is_to_be_deleted() => {
+                let policy = self.volume.reclaim_policy();
                 let policy = policy.map(Policy::as_str).unwrap_or_default();
                 (
                     format!(
@@ -253,6 +254,10 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             !is_there
         });
         self.survey.known.csi_nodes && !is_there
+    }
+
+    fn is_to_be_deleted(&self) -> bool {
+        self.volume.reclaim_policy() == Some(&Policy::Delete)
     }
 
     fn has_no_driver(&self, driver: &str) -> bool {
