@@ -477,6 +477,8 @@ facts! {
             volume: String,
             /// What its claimRef says.
             reference: ClaimKey,
+            /// Every rule that refuses the volume all the same.
+            rules: Vec<Rule>,
         },
         /// See [`Code::ClaimReleasedByEarlier`](super::Code::ClaimReleasedByEarlier).
         ReleasedByEarlier: ClaimReleasedByEarlier {

@@ -56,29 +56,39 @@ fn class(name: &'static str) -> impl Strategy<Value = Value> {
         })
 }
 
-/// What has become of a claim: nothing, a wish, a bind, a loss, a deletion.
+/// What has become of a claim: nothing, a wish, a bind, a loss; and with it, now
+/// and then, a deletion, a data source or the old annotation.
 fn fate() -> impl Strategy<Value = Value> {
     let volume = || select(&["pv-00", "pv-01", "pv-02", "pv-19", ""][..]);
     let phase = select(&["Pending", "Bound", "Lost"][..]);
-    let deleted = json!({"deletionTimestamp": "2026-01-01T00:00:00Z",
-        "finalizers": ["kubernetes.io/pvc-protection", "example.com/mine"]});
-    prop_oneof![
-        4 => Just(json!({})),
+    let fate = prop_oneof![
+        6 => Just(json!({})),
         2 => volume().prop_map(|volume| json!({"spec": {"volumeName": volume}})),
-        2 => (volume(), phase).prop_map(|(volume, phase)| json!({
+        3 => (volume(), phase).prop_map(|(volume, phase)| json!({
             "spec": {"volumeName": volume}, "status": {"phase": phase},
             "metadata": {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}}})),
         1 => select(&["n0", "n9", ""][..]).prop_map(|node| json!({
             "metadata": {"annotations": {"volume.kubernetes.io/selected-node": node}}})),
-        1 => Just(json!({"metadata": deleted})),
         1 => volume().prop_map(|volume| json!({
             "spec": {"volumeName": volume, "resources": {"requests": {"storage": "100Gi"}}},
             "status": {"phase": "Bound", "capacity": {"storage": "1Gi"}},
             "metadata": {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}}})),
         1 => Just(json!({"spec": {"accessModes": ["RWO"]}})),
+    ];
+    let deleted = json!({"deletionTimestamp": "2026-01-01T00:00:00Z",
+        "finalizers": ["kubernetes.io/pvc-protection", "example.com/mine"]});
+    let of_class = |class: &str| json!({"metadata": {"annotations": {"volume.beta.kubernetes.io/storage-class": class}}});
+    let also = prop_oneof![
+        10 => Just(json!({})),
+        1 => Just(json!({"metadata": deleted})),
         1 => Just(json!({"spec": {"dataSource": {"kind": "VolumeSnapshot", "name": "s"}}})),
-        1 => Just(json!({"metadata": {"annotations": {"volume.beta.kubernetes.io/storage-class": "slow"}}})),
-    ]
+        1 => Just(of_class("slow")),
+        1 => Just(of_class("")),
+    ];
+    (fate, also).prop_map(|(mut fate, also)| {
+        merge(&mut fate, &also);
+        fate
+    })
 }
 
 fn reachable_by(label: &str, value: &str) -> Value {
@@ -98,6 +108,7 @@ fn volume_fate() -> impl Strategy<Value = Value> {
         json!({"claimRef": {"name": "claim", "namespace": null}}),
         json!({"claimRef": {"name": null, "namespace": null, "uid": "u-2"}}),
         json!({"claimRef": {"name": "claim", "namespace": "elsewhere", "uid": null}}),
+        json!({"claimRef": {"name": "other", "namespace": "default", "uid": "u-2"}}),
         json!({"csi": {"driver": "csi.a"}}),
         json!({"nfs": {"path": "/x"}}),
     ]);

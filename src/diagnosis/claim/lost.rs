@@ -104,6 +104,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 .view
                 .claim(&owner.namespace, &owner.name)
                 .is_some_and(|claim| owner_uid.is_empty() || claim.metadata.uid() == owner_uid);
+        let has_owner = has_owner || self.is_bound_elsewhere(volume);
         let knows_owner = self.survey.known.has_claims_of(&owner.namespace);
         let is_owner_unknown = !has_owner && !knows_owner && !owner_uid.is_empty() && owner != key;
         // Nobody keeps the volume from being deleted while it is given away.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::Examination;
-use crate::api::{ClaimKey, PersistentVolume, VolumePhase};
+use crate::api::{ClaimKey, ObjectReference, PersistentVolume, VolumeBindingMode, VolumePhase};
 use crate::diagnosis::parts::Rule;
 use crate::diagnosis::words::NAMED;
 use crate::diagnosis::{ClaimFacts, Facts, Finding, Kind, ObjectName, Patch, Remedy, volume};
@@ -93,8 +93,9 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 "whichever claim fits first takes it, and gets the data of the earlier one",
             ),
         );
-        let finding = match volume.metadata.is_being_deleted() {
-            // It goes, whomever it is reserved for.
+        // One that is being deleted goes, whomever it is reserved for.
+        let is_kept_from_it = volume.metadata.is_being_deleted() || self.is_bound_elsewhere(volume);
+        let finding = match is_kept_from_it {
             true => Finding::from(facts),
             false => Finding::from(facts)
                 .with(uid_only(volume, risk.as_ref()))
@@ -166,29 +167,44 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     /// one: the search skips it if it does not fit, and goes through volumes of
     /// fewer access modes first.
     fn if_reserved(&self, volume: &PersistentVolume, report: &MatchReport<'_>) -> IfReserved {
-        let mut reserved = volume.clone();
-        if let Some(reference) = &mut reserved.spec.claim_ref {
-            reference.uid = None;
-        }
-        reserved.status.phase = Some(VolumePhase::Available);
+        let reserved = self.reserved(volume);
         let claim = self.claim;
+        let class = self.survey.view.class(claim.class_name());
+        let mode = class.map(|class| class.volume_binding_mode.clone());
         let options = FindOptions {
-            delay_binding: self.survey.is_delayed(claim.class_name()),
+            delay_binding: mode == Some(Some(VolumeBindingMode::WaitForFirstConsumer)),
             ..self.options()
         };
-        let alone = MatchReport::new(claim, [&reserved], &options);
-        let refusals = alone.volumes.iter().flat_map(|report| &report.refusals);
-        let rules: Vec<_> = refusals.map(Rule::of).collect();
         let others = report.chosen().into_iter();
         let found = MatchReport::new(claim, others.chain([&reserved]), &options);
         let is_found = found.chosen().map(PersistentVolume::name) == Some(volume.name());
-        // Who names a volume gets that or none, and none is bound without a size.
-        let capacity = volume.spec.capacity.as_ref();
-        let has_size = capacity.is_some_and(|capacity| capacity.storage.is_some());
+        // Nothing is searched for a class without a mode, nor for a claim that
+        // names a volume.
+        let is_searched = mode != Some(None) && claim.volume_name().is_empty();
         IfReserved {
-            is_taken: is_found && has_size && claim.volume_name().is_empty(),
-            rules,
+            is_taken: is_found && is_searched && !self.is_bound_elsewhere(volume),
+            rules: self.refused(&reserved),
         }
+    }
+
+    /// The volume if it were reserved for the claim.
+    fn reserved(&self, volume: &PersistentVolume) -> PersistentVolume {
+        let metadata = &self.claim.metadata;
+        let mut reserved = volume.clone();
+        reserved.spec.claim_ref = Some(ObjectReference {
+            namespace: Some(metadata.namespace().to_owned()),
+            name: Some(metadata.name().to_owned()),
+            ..ObjectReference::default()
+        });
+        reserved.status.phase = Some(VolumePhase::Available);
+        reserved
+    }
+
+    /// What keeps the claim from a volume that is reserved for it.
+    fn refused(&self, reserved: &PersistentVolume) -> Vec<Rule> {
+        let report = MatchReport::new(self.claim, [reserved], &self.options());
+        let refusals = report.volumes.iter().flat_map(|report| &report.refusals);
+        refusals.map(Rule::of).collect()
     }
 
     /// Volumes whose claimRef lacks a part, and was surely meant for this claim.
@@ -203,12 +219,18 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             let risk = has_uid.then(|| volume::data_at_risk(self.survey, volume));
             let risk = risk.flatten();
             let reference = reference.map(ClaimKey::referred);
+            // Who names a volume gets it once it is reserved, fitting or not.
+            let rules = match self.claim.volume_name() == volume.name() {
+                true => Vec::new(),
+                false => self.refused(&self.reserved(volume)),
+            };
+            let is_of_use = rules.is_empty() && !volume.metadata.is_being_deleted();
+            let completed = is_of_use.then(|| completed(volume, risk.as_ref(), &key));
             let facts = ClaimFacts::ReservationIncomplete {
                 volume: volume.name().to_owned(),
                 reference: reference.unwrap_or_else(|| ClaimKey::new("", "")),
+                rules,
             };
-            let completed = (!volume.metadata.is_being_deleted())
-                .then(|| completed(volume, risk.as_ref(), &key));
             std::iter::once(Finding::from(facts).with_all(completed)).chain(risk)
         });
         findings.collect()

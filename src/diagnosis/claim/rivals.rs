@@ -2,7 +2,8 @@
 
 use super::Examination;
 use crate::api::{ClaimKey, PersistentVolume};
-use crate::diagnosis::{ClaimFacts, Facts, Finding, VolumeFacts, volume};
+use crate::diagnosis::words::NamesOf;
+use crate::diagnosis::{ClaimFacts, Facts, Finding, Remedy, VolumeFacts, volume};
 use crate::view::DiagnosticView;
 
 /// So many are told by name.
@@ -21,7 +22,22 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             rivals,
             count,
         };
-        Some(Finding::from(facts).with(volume::claim_again(volume, self.claim)))
+        let remedy = match self.survey.naming().owners(volume.name()) {
+            [] | [_] => volume::claim_again(volume, self.claim),
+            owners => {
+                let owners: Vec<_> = owners.iter().map(ClaimKey::to_string).collect();
+                Remedy::new(
+                    format!(
+                        "see which of {} has its data in volume `{}`, and write that one's \
+                         claimRef back",
+                        NamesOf(&owners, owners.len()),
+                        volume.name()
+                    ),
+                    "the others are Lost then",
+                )
+            }
+        };
+        Some(Finding::from(facts).with(remedy))
     }
 
     /// More claims are after the volume than there are volumes for this one:
@@ -63,6 +79,21 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         let others = offers.fitting.iter().filter(|claim| **claim != own);
         let rivals = others.take(TOLD.min(count)).cloned().collect();
         (rivals, count)
+    }
+
+    /// Whether another claim is bound to the volume by its uid, which counts
+    /// whatever name the claimRef says.
+    pub(super) fn is_bound_elsewhere(&self, volume: &PersistentVolume) -> bool {
+        let own = ClaimKey::of(self.claim);
+        let uid = volume.claim_ref().map(|reference| reference.uid());
+        let uid = uid.unwrap_or_default();
+        let owners = self.survey.naming().owners(volume.name()).iter();
+        let mut others = owners.filter(|owner| **owner != own);
+        !uid.is_empty()
+            && others.any(|owner| {
+                let claim = self.survey.view.claim(&owner.namespace, &owner.name);
+                claim.is_some_and(|claim| claim.metadata.uid() == uid)
+            })
     }
 
     /// The volume that the claim is about to take is another claim's.

@@ -40,8 +40,9 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         let held_by = self.survey.view.claim(&owner.namespace, &owner.name);
         let has_owner = held_by.as_ref().is_some_and(|claim| {
             reference.uid().is_empty() || claim.metadata.uid() == reference.uid()
-        });
+        }) || self.is_bound_elsewhere(&volume);
         let is_gone = held_by.is_none()
+            && !has_owner
             && !owner.namespace.is_empty()
             && !owner.name.is_empty()
             && self.survey.known.has_claims_of(&owner.namespace);

@@ -262,17 +262,27 @@ impl fmt::Display for ClaimFacts {
                 Name(volume),
                 Modes(modes)
             ),
-            Is::ReservationIncomplete { volume, reference } => write!(
-                f,
-                "is not bound to volume {}, which was meant for it: the {} of its claimRef is \
-                 missing",
-                Name(volume),
-                if reference.namespace.is_empty() {
-                    "namespace"
-                } else {
-                    "name"
-                },
-            ),
+            Is::ReservationIncomplete {
+                volume,
+                reference,
+                rules,
+            } => {
+                write!(
+                    f,
+                    "is not bound to volume {}, which was meant for it: the {} of its claimRef is \
+                     missing",
+                    Name(volume),
+                    if reference.namespace.is_empty() {
+                        "namespace"
+                    } else {
+                        "name"
+                    },
+                )?;
+                match rules.is_empty() {
+                    true => Ok(()),
+                    false => write!(f, ", and it {}", Parts(rules)),
+                }
+            }
             Is::ReleasedByEarlier {
                 volume,
                 phase,
