@@ -184,7 +184,7 @@ impl Elector {
                     self.term.iter().for_each(|term| term.renew(until));
                 }
                 Ok(Ok(false)) => {
-                    warn!("another one has the Lease");
+                    warn!("the lead is lost, and all begins anew");
                     return;
                 }
                 // Again, until the time is over.
@@ -268,6 +268,13 @@ impl Elector {
     async fn take_or_renew(&mut self) -> kube::Result<bool> {
         let params = post();
         let Some(mut lease) = self.api.get_opt(&self.settings.name).await? else {
+            if self.term.is_some() {
+                error!(
+                    "the Lease is gone: it was deleted, or the API server was restored from a \
+                     backup"
+                );
+                return Ok(false);
+            }
             let lease = Lease {
                 metadata: ObjectMeta {
                     name: Some(self.settings.name.clone()),
@@ -282,7 +289,7 @@ impl Elector {
             return Ok(true);
         };
         let held = lease.spec.take().unwrap_or_default();
-        if self.is_anothers(&held) {
+        if self.is_lost(&held) || self.is_anothers(&held) {
             return Ok(false);
         }
         lease.spec = Some(self.spec(Some(held)));
@@ -303,6 +310,26 @@ impl Elector {
         self.own = renewed_at(lease.spec.as_ref()).into_iter().collect();
     }
 
+    /// Whether the Lease is not as this one left it, though it is in office. It may
+    /// be of a backup: whoever holds it there, or if nobody does, what is known of
+    /// everything else is of a time that never was.
+    fn is_lost(&self, held: &LeaseSpec) -> bool {
+        if self.term.is_none() || self.is_own(held) {
+            return false;
+        }
+        let holder = held.holder_identity.as_deref().unwrap_or_default();
+        error!(
+            holder,
+            "the Lease is not as it was left: another process has it, or has the same identity, \
+             or the API server was restored from a backup"
+        );
+        true
+    }
+
+    fn is_own(&self, held: &LeaseSpec) -> bool {
+        renewed_at(Some(held)).is_some_and(|at| self.own.contains(&at))
+    }
+
     /// Whether another one holds the Lease, and it is good still.
     fn is_anothers(&mut self, held: &LeaseSpec) -> bool {
         let since = match &self.seen {
@@ -318,17 +345,8 @@ impl Elector {
             return false;
         }
         if holder == self.settings.identity {
-            let is_own = renewed_at(Some(held)).is_some_and(|at| self.own.contains(&at));
-            if is_own {
+            if self.is_own(held) {
                 return false;
-            }
-            if self.term.is_some() {
-                error!(
-                    holder,
-                    "the Lease is not as it was left: another process has the same identity, or \
-                     the API server was restored from a backup"
-                );
-                return true;
             }
             // Written by this one before it was started again, or by another
             // process of the same name, which renews it.

@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::cluster::{Controller, claim, settings, volume};
-use crate::fake::{CLAIMS, Fake, Request, State, VOLUMES};
+use crate::fake::{Backup, CLAIMS, Fake, LEASES, Request, State, VOLUMES};
 
 /// A controller without a Lease, by which it would find out.
 fn start(fake: &Fake) -> Controller {
@@ -94,10 +94,34 @@ async fn one_that_has_an_older_version_of_a_volume_or_a_claim_is_followed() {
 
 #[tokio::test(start_paused = true)]
 async fn one_whose_lease_is_of_before_is_found_out_without_any_write() {
+    is_found_out_by_the_lease(|_| {}).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_has_no_lease_is_found_out_by_its_leader() {
+    is_found_out_by_the_lease(|(_, objects)| {
+        objects.retain(|(resource, ..), _| resource != LEASES);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_whose_lease_nobody_holds_is_found_out_by_its_leader() {
+    is_found_out_by_the_lease(|(_, objects)| {
+        let leases = objects.iter_mut();
+        for (_, lease) in leases.filter(|((resource, ..), _)| resource == LEASES) {
+            lease["spec"]["holderIdentity"] = json!(null);
+        }
+    })
+    .await;
+}
+
+async fn is_found_out_by_the_lease(change: impl FnOnce(&mut Backup)) {
     let fake = Fake::new();
     let controller = Controller::start(&fake, "a");
     fake.quiet().await;
-    let backup = fake.lock().backup();
+    let mut backup = fake.lock().backup();
+    change(&mut backup);
     for number in 0..10 {
         fake.create(volume(&format!("never-{number}"), "5Gi", json!({})));
     }

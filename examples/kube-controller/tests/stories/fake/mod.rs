@@ -26,7 +26,7 @@ mod refusal;
 mod rules;
 mod state;
 pub(crate) use refusal::Refusal;
-pub(crate) use state::State;
+pub(crate) use state::{Backup, State};
 
 type Reply = Response<BoxBody<Bytes, io::Error>>;
 
