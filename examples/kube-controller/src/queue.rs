@@ -127,6 +127,11 @@ impl Queue {
         self.later.first().map(|(at, _)| *at)
     }
 
+    /// Whether some are ready.
+    pub fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
     /// The sync succeeded: its failures are forgotten.
     pub fn succeeded(&mut self, key: &Key) {
         self.failures.remove(key);

@@ -86,6 +86,15 @@ impl ApiServer {
         }
     }
 
+    /// The same one, for who is not to stand in line with the requests of others:
+    /// with so many at once at most of its own.
+    pub fn beside(&self, at_once: usize) -> Self {
+        ApiServer {
+            at_once: Arc::new(Semaphore::new(at_once)),
+            ..self.clone()
+        }
+    }
+
     /// The term in which it may be written to.
     pub fn term(&self) -> &Term {
         &self.term

@@ -6,8 +6,8 @@
 
 mod doubts;
 mod intake;
-use doubts::Doubts;
 pub(crate) use doubts::is_from_before;
+use doubts::{AT_ONCE, Doubts};
 use intake::apply_written;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -28,7 +28,7 @@ use crate::finalizers::without_vain_finalizers;
 use crate::health::Health;
 use crate::operations::{Backend, Hands, Operations};
 use crate::queue::{Key, Queue};
-use crate::server::Answer;
+use crate::server::{Answer, ApiServer};
 use crate::watches::{Broken, KINDS, Name, News, Unreadable};
 
 /// How long the snapshot remembers the identity of what is gone.
@@ -72,6 +72,8 @@ pub struct Worker {
     gone: HashMap<String, Instant>,
     /// What is asked about by itself.
     doubts: Doubts,
+    /// Who is asked.
+    asked: ApiServer,
     /// Of which objects a write was refused, in which version they were held, and
     /// since when.
     refused: HashMap<Key, (String, Instant)>,
@@ -92,6 +94,7 @@ impl Worker {
         Worker {
             operations: Operations::new(Arc::clone(&backend)),
             backend,
+            asked: hands.server.beside(AT_ONCE),
             hands,
             queue: Queue::default(),
             health,
@@ -131,7 +134,7 @@ impl Worker {
                 self.queue_all(now);
             }
             tokio::select! {
-                () = self.settle_doubts() => {}
+                () = self.settle_doubts(now) => {}
                 _ = inputs.stop.changed() => continue,
             }
             if let Some(object) = self.went_back.take() {
@@ -197,8 +200,10 @@ impl Worker {
 
     fn wake_at(&self, now: Instant) -> Instant {
         let beat = now + BEAT;
-        let queue = self.queue.next_at().filter(|_| self.is_ready());
-        let times = [queue, self.next_resync, self.doubts.next_at()];
+        // What may not be synced yet wakes nobody.
+        let may_sync = self.is_ready() && self.doubts.is_empty();
+        let queue = self.queue.next_at().filter(|_| may_sync);
+        let times = [queue, self.next_resync, self.doubts.next_at(now)];
         times.into_iter().flatten().fold(beat, Instant::min)
     }
 

@@ -1,5 +1,5 @@
 //! Doubts about what is known of single objects: the API server is asked, and
-//! until it answers nothing is decided.
+//! until it answers nothing is synced.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ use crate::failures::Failures;
 use crate::queue::{Key, Queue};
 use crate::server::ReadError;
 
-/// About how many the API server is asked at once.
-const AT_ONCE: usize = 16;
+/// About how many the API server is asked at once, beside what the operations ask.
+pub(super) const AT_ONCE: usize = 16;
 /// How long the watch may take to tell why a write was refused.
 const UNTOLD: Duration = Duration::from_secs(5);
 
@@ -40,9 +40,12 @@ impl Doubts {
         self.queue.is_empty()
     }
 
-    /// When to ask again.
-    pub(super) fn next_at(&self) -> Option<Instant> {
-        self.queue.next_at()
+    /// When to ask again; at once, if some wait for their turn.
+    pub(super) fn next_at(&self, now: Instant) -> Option<Instant> {
+        match self.queue.has_ready() {
+            true => Some(now),
+            false => self.queue.next_at(),
+        }
     }
 
     fn stands(&mut self, key: Key, error: String) {
@@ -110,21 +113,17 @@ impl Worker {
     /// object that is newer than the whole list and not in it was deleted, or it
     /// was created after the list was made; taking a volume for deleted would
     /// lose a claim, so the API server is asked. Until it answers, nothing is
-    /// decided.
-    pub(super) async fn settle_doubts(&mut self) {
-        while self.went_back.is_none() {
-            let now = Instant::now();
-            let next = std::iter::from_fn(|| self.doubts.queue.next(now));
-            let asked: Vec<Key> = next.take(AT_ONCE).collect();
-            if asked.is_empty() {
-                break;
-            }
-            let answers = asked.iter().map(|key| self.ask_about(key));
-            let answers = join_all(answers).await;
-            self.health.beat();
-            for (key, answer) in asked.into_iter().zip(answers) {
-                self.settle(key, answer);
-            }
+    /// synced.
+    ///
+    /// It asks about a few, so that the worker hears of everything else in
+    /// between, however many and slow the answers are.
+    pub(super) async fn settle_doubts(&mut self, now: Instant) {
+        let next = std::iter::from_fn(|| self.doubts.queue.next(now));
+        let asked: Vec<Key> = next.take(AT_ONCE).collect();
+        let answers = asked.iter().map(|key| self.ask_about(key));
+        let answers = join_all(answers).await;
+        for (key, answer) in asked.into_iter().zip(answers) {
+            self.settle(key, answer);
         }
         match self.doubts.failing.first_key_value() {
             None => self.health.doubts_nothing(),
@@ -137,7 +136,7 @@ impl Worker {
     }
 
     async fn ask_about(&self, key: &Key) -> Result<Option<Written>, ReadError> {
-        let server = &self.backend.hands.server;
+        let server = &self.asked;
         Ok(match key {
             Key::Volume(name) => {
                 let volume = server.read_volume(name).await?;

@@ -72,6 +72,105 @@ async fn an_object_that_may_not_be_read_is_asked_for_seldom_and_health_tells() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_failed_before_a_doubt_does_not_keep_the_worker_busy_while_it_stands() {
+    let (fake, controller) = begin(|state| {
+        state.faults = Some(Box::new(|request| match &*request.target.name {
+            "odd" if request.method == Method::GET => Fault::Refused(403, "Forbidden", None),
+            "pv" if request.method == Method::PATCH => Fault::Refused(400, "BadRequest", None),
+            _ => Fault::None,
+        }));
+        // Its sync fails at once, and comes back while the list is doubted.
+        let named = claim("data", "6Gi", json!({"volumeName": "pv"}));
+        state.create(CLAIMS, named).unwrap();
+    })
+    .await;
+    // This would never end if the worker did not wait for the time to come.
+    tokio::time::sleep(Duration::from_secs(15)).await;
+    fake.faults(|_| Fault::None);
+    is_bound(&fake).await;
+    fake.assert_no_wrongs();
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_objects_that_nobody_tells_of_are_asked_about_in_turns_and_health_tells() {
+    let fake = Fake::new();
+    for number in 0..40 {
+        fake.create(volume(&format!("pv-{number}"), "5Gi", json!({})));
+    }
+    let controller = Controller::start(&fake, "a");
+    fake.quiet().await;
+    fake.faults(|request| {
+        let is_read = request.method == Method::GET && !request.target.name.is_empty();
+        match is_read && request.target.resource == VOLUMES {
+            true => Fault::Hangs,
+            false => Fault::None,
+        }
+    });
+    fake.act(|state| {
+        state.objects.retain(|(kind, ..), _| kind != VOLUMES);
+        state.old_list = Some((VOLUMES.to_owned(), state.list(VOLUMES)));
+    });
+    tokio::time::sleep(Duration::from_secs(200)).await;
+    let waits = (503, "cannot read volume pv-0, and all work waits".into());
+    assert_eq!(controller.health.answer("/readyz"), waits);
+    assert_eq!(controller.health.answer("/healthz").0, 200);
+    fake.faults(|_| Fault::None);
+    fake.create(volume("new", "6Gi", json!({})));
+    fake.create(claim("data", "5Gi", json!({})));
+    is_bound(&fake).await;
+    fake.assert_no_wrongs();
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn questions_do_not_stand_in_line_behind_operations() {
+    let fake = Fake::new();
+    let deleted = |number: usize| {
+        let reference =
+            json!({"namespace": "shop", "name": "gone", "uid": format!("uid-{number}")});
+        json!({"persistentVolumeReclaimPolicy": "Delete", "nfs": null, "claimRef": reference,
+            "hostPath": {"path": "/elsewhere"}})
+    };
+    for number in 0..200 {
+        fake.create(volume(&format!("going-{number}"), "5Gi", deleted(number)));
+    }
+    fake.create(volume("odd", "5Gi", json!({})));
+    let controller = Controller::start(&fake, "a");
+    fake.quiet().await;
+    // Operations hang, many of them, and one object is doubted.
+    fake.faults(|request| match request.target.name.starts_with("going-") {
+        true => Fault::Hangs,
+        false => Fault::None,
+    });
+    tokio::time::sleep(Duration::from_secs(130)).await;
+    fake.patch(
+        VOLUMES,
+        "odd",
+        json!({"metadata": {"labels": {"a": "new"}}}),
+    );
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let asked = |state: &State| {
+        let mut requests = state.requests.iter();
+        requests.any(|request| request.method == Method::GET && request.target.name == "odd")
+    };
+    assert!(!asked(&fake.lock()));
+    fake.act(|state| {
+        let mut list = state.list(VOLUMES);
+        let items = list["items"].as_array_mut().unwrap();
+        items.retain(|item| item["metadata"]["name"] != "odd");
+        state.old_list = Some((VOLUMES.to_owned(), list));
+    });
+    fake.until("listed", |state| state.old_list.is_none()).await;
+    for _ in 0..60 {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        assert_eq!(controller.health.answer("/healthz").0, 200);
+    }
+    assert!(asked(&fake.lock()));
+    controller.kill().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_object_that_is_not_understood_when_it_is_asked_for_stops_only_what_depends_on_it() {
     let strange = json!({"spec": {"capacity": {"storage": "five"}}});
     let (fake, controller) = begin(|state| {
