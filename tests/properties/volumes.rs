@@ -3,6 +3,8 @@
 use proptest::prelude::*;
 use pvbind::api::{ClaimKey, PersistentVolume, VolumePhase};
 use pvbind::diagnosis::{Code, Diagnosis, Facts, Reclaim, Survey, VolumeFacts};
+use pvbind::plan::{Step, Write};
+use pvbind::provisioner::{self, VolumeNext};
 use pvbind::view::Snapshot;
 use serde_json::json;
 
@@ -11,6 +13,9 @@ use crate::remedies::Objects;
 use crate::world::World;
 
 const FINALIZER: &str = "kubernetes.io/pv-controller";
+
+const EXTERNAL: &str = "external-provisioner.volume.kubernetes.io/finalizer";
+const DRIVER: &str = "csi.a";
 
 /// So many syncs lead a volume to its end.
 const ENOUGH: usize = 4;
@@ -23,6 +28,7 @@ fn world(snapshot: &Snapshot) -> World {
         pods: snapshot.pods().cloned().collect(),
         ..World::default()
     };
+    world.server.honours_finalizers = true;
     for volume in snapshot.volumes().iter() {
         let name = volume.name().to_owned();
         world
@@ -58,6 +64,28 @@ impl World {
             }
         }
         self.follow(name)
+    }
+
+    /// Lets the external provisioner have its say, with a driver that deletes.
+    fn ask_driver(&mut self, name: &str) {
+        let Some(volume) = self.server.volumes.get_mut(name) else {
+            return;
+        };
+        let plan = provisioner::sync_volume(&provisioner::Config::new(DRIVER), &*volume);
+        let is_deleted = matches!(plan.verdict, VolumeNext::DeleteVolume(_));
+        for step in plan.steps {
+            if let Step::Write {
+                write: Write::Volume(change),
+                ..
+            } = step
+            {
+                volume.metadata.finalizers = change.to.metadata.finalizers.clone();
+            }
+        }
+        let finalizers = volume.metadata.finalizers.as_mut();
+        if let Some(finalizers) = finalizers.filter(|_| is_deleted) {
+            finalizers.retain(|finalizer| finalizer != EXTERNAL);
+        }
     }
 
     fn without_claims(mut self) -> World {
@@ -100,6 +128,7 @@ fn changed(mut objects: Objects, is: [bool; 4]) -> Objects {
         true => ("claim", "u-1"),
         false => ("other", "u-2"),
     };
+    objects.insert(json!({"kind": "CSIDriver", "metadata": {"name": DRIVER}}));
     let volumes = objects.0.values_mut();
     for volume in volumes.filter(|object| object["kind"] == "PersistentVolume") {
         if of_one && volume["spec"]["claimRef"].is_object() {
@@ -125,6 +154,11 @@ fn untrue(snapshot: &Snapshot, volume: &PersistentVolume, diagnosis: &Diagnosis)
         let reference = volume.claim_ref();
         reference.is_some_and(|reference| !reference.uid().is_empty())
     };
+    // With its last finalizer an object goes, whatever else is said.
+    let goes =
+        |after: Option<&PersistentVolume>| volume.metadata.is_being_deleted() && after.is_none();
+    let becomes =
+        |then: &Reclaim, after: Option<&PersistentVolume>| goes(after) || has_become(then, after);
     let is_elsewhere = diagnosis.finding(Code::VolumeClaimElsewhere).is_some();
     diagnosis.findings().iter().find_map(|finding| {
         let Facts::Volume(facts) = &finding.facts else {
@@ -136,23 +170,24 @@ fn untrue(snapshot: &Snapshot, volume: &PersistentVolume, diagnosis: &Diagnosis)
             | VolumeFacts::Failed { retry: then, .. } => match then {
                 Reclaim::Fails(message) if is_of_backend(message) => true,
                 // The pods that are still there come first.
-                Reclaim::Fails(_) => has_become(then, world(snapshot).without_pods().follow(name)),
-                then => has_become(then, world(snapshot).follow(name)),
+                Reclaim::Fails(_) => becomes(then, world(snapshot).without_pods().follow(name)),
+                then => becomes(then, world(snapshot).follow(name)),
             },
             VolumeFacts::AtRelease { then } if has_uid(volume) && !is_elsewhere => {
                 let mut world = world(snapshot).without_claims().without_pods();
-                has_become(then, world.follow(name))
+                becomes(then, world.follow(name))
             }
             VolumeFacts::ReleaseFails { message } if has_uid(volume) && !is_elsewhere => {
                 let mut world = world(snapshot).without_claims().without_pods();
                 let then = Reclaim::Fails(message.clone());
-                is_of_backend(message) || has_become(&then, world.follow(name))
+                is_of_backend(message) || becomes(&then, world.follow(name))
             }
             VolumeFacts::ClaimElsewhere { then, .. } => {
                 let mut world = world(snapshot);
                 let after = world.follow(name);
                 let reference = after.map(|volume| volume.claim_ref().is_some());
                 match reference {
+                    _ if goes(after) => true,
                     Some(false) => then.contains("takes it from the claim"),
                     Some(true) if !after.is_some_and(has_uid) => then.contains("stays reserved"),
                     _ => then.starts_with("it will be released"),
@@ -160,20 +195,28 @@ fn untrue(snapshot: &Snapshot, volume: &PersistentVolume, diagnosis: &Diagnosis)
             }
             VolumeFacts::New { .. } => {
                 let mut world = world(snapshot);
-                let after = world.follow(name).and_then(PersistentVolume::phase);
-                after == Some(&VolumePhase::Available)
+                let after = world.follow(name);
+                let phase = after.and_then(PersistentVolume::phase);
+                goes(after) || phase == Some(&VolumePhase::Available)
             }
             VolumeFacts::Terminating { holders } | VolumeFacts::TerminatingStuck { holders } => {
                 let holders = holders.iter();
-                let mut holders = holders
-                    .filter(|holder| holder.finalizer == FINALIZER && !is_of_backend(&holder.who));
+                let mut holders = holders.filter(|holder| {
+                    let is_asked = [FINALIZER, EXTERNAL].contains(&&*holder.finalizer);
+                    is_asked && !is_of_backend(&holder.who)
+                });
                 holders.all(|holder| {
                     let mut world = world(snapshot);
+                    // A driver may be faster than the controller.
+                    world.ask_driver(name);
                     world.follow_with_claims(name);
+                    world.ask_driver(name);
                     let mut world = world.without_claims().without_pods();
+                    world.follow(name);
+                    world.ask_driver(name);
                     let after = world.follow(name);
-                    let is_held =
-                        after.is_some_and(|volume| volume.metadata.has_finalizer(FINALIZER));
+                    let is_held = after
+                        .is_some_and(|volume| volume.metadata.has_finalizer(&holder.finalizer));
                     is_held == holder.nobody
                 })
             }

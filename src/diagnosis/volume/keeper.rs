@@ -6,10 +6,10 @@ use crate::controller::{sync_claim, sync_volume};
 use crate::plan::{Step, Write};
 use crate::view::{DiagnosticView, Held};
 
-/// A claim as long as which there is, its volume is not released.
+/// A claim that keeps a volume from being released as long as it is there.
 pub(super) struct Keeper {
     pub(super) claim: ClaimKey,
-    /// Whether it names the volume.
+    /// Whether it has the volume's data.
     pub(super) has_it: bool,
 }
 
@@ -58,7 +58,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     pub(super) fn is_yet_released(&self) -> bool {
         let reference = self.volume.claim_ref();
         let has_uid = reference.is_some_and(|reference| !reference.uid().is_empty());
-        (has_uid && !self.is_unbound()) || self.is_taken()
+        (has_uid && !self.is_unbound()) || self.taker().is_some()
     }
 
     /// Whether the next sync takes the volume from its claim, which has another.
@@ -75,15 +75,18 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         })
     }
 
-    /// Whether the next sync of a claim that names the volume binds the two.
-    fn is_taken(&self) -> bool {
+    /// The claim that names the volume and is bound to it by its next sync.
+    pub(super) fn taker(&self) -> Option<Keeper> {
         let survey = self.survey;
         let naming = survey.naming();
         let name = self.volume.name();
         let mut keys = naming.owners(name).iter().chain(naming.wishing(name));
-        keys.any(|key| {
-            let claim = survey.view.claim(&key.namespace, &key.name);
-            claim.is_some_and(|claim| self.is_bound_by(&claim))
+        keys.find_map(|key| {
+            let claim = survey.view.claim(&key.namespace, &key.name)?;
+            self.is_bound_by(&claim).then(|| Keeper {
+                claim: key.clone(),
+                has_it: claim.is_bind_completed(),
+            })
         })
     }
 

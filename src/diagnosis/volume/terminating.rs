@@ -43,7 +43,8 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         if !holders.iter().any(|holder| holder.nobody) {
             let finding = Finding::from(VolumeFacts::Terminating { holders });
             let is_left = matches!(self.reclaim(), Reclaim::Kept | Reclaim::LeftExternally(_));
-            let stays = is_left || !self.is_yet_released();
+            let is_released = self.is_phase(&VolumePhase::Released) || self.is_yet_released();
+            let stays = is_left || !is_released;
             return Some(finding.with_all(stays.then(|| self.note_down())));
         }
         let remedy = self.removal(&holders);
@@ -52,7 +53,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
 
     /// Removing what nobody removes: not while a claim keeps the volume.
     fn removal(&self, holders: &[Holder]) -> Remedy {
-        let keeper = self.keeper();
+        let keeper = self.keeper().or_else(|| self.taker());
         let first = match &keeper {
             Some(keeper) => {
                 let claim = keeper.claim.to_string();
@@ -239,10 +240,13 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         !driver.is_empty() && first_edit(&self.external_plan(&driver)).is_some()
     }
 
-    /// Whether the volume becomes Released: one whose claim is gone, and that is
-    /// Failed, does not.
+    /// Whether the volume becomes Released: one that is Failed does not, unless
+    /// its claim names it, which makes it Bound again.
     fn is_yet_released_for_others(&self) -> bool {
-        let stays_failed = self.is_phase(&VolumePhase::Failed) && self.keeper().is_none();
+        let reference = self.volume.claim_ref();
+        let has_uid = reference.is_some_and(|reference| !reference.uid().is_empty());
+        let has_claim = self.keeper().is_some_and(|keeper| keeper.has_it);
+        let stays_failed = self.is_phase(&VolumePhase::Failed) && has_uid && !has_claim;
         !stays_failed && self.is_yet_released()
     }
 
@@ -329,5 +333,19 @@ mod tests {
             assert_eq!(over.sentence, last);
             assert!(over.patch.is_some());
         }
+        // Its claimRef is gone, and the claim's next sync writes it back.
+        let unclaimed = removal(
+            r#"{"kind": "PersistentVolume", "metadata": {"name": "pv-1",
+                "deletionTimestamp": "2026-01-01T00:00:00Z",
+                "finalizers": ["kubernetes.io/pv-controller"]},
+            "spec": {"capacity": {"storage": "5Gi"}, "persistentVolumeReclaimPolicy": "Delete",
+                "hostPath": {"path": "/data"}}, "status": {"phase": "Available"}}
+            {"kind": "PersistentVolumeClaim", "metadata": {"namespace": "shop", "name": "data",
+                "uid": "u-1", "annotations": {"pv.kubernetes.io/bind-completed": "yes"}},
+            "spec": {"storageClassName": "", "volumeName": "pv-1"}, "status": {"phase": "Bound"}}"#,
+        );
+        let first = "copy the data to another claim, and when claim `shop/data` is gone, ";
+        assert_eq!(unclaimed.sentence, format!("{first}{last}"));
+        assert_eq!(unclaimed.patch, None);
     }
 }
