@@ -1,4 +1,5 @@
 //! A settled cluster costs no allocation.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "support/allocations.rs"]
 mod allocations;
