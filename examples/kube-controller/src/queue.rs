@@ -108,18 +108,35 @@ impl Queue {
         loop {
             let is_news = self.in_a_row < Queue::IN_A_ROW || self.again.is_empty();
             if is_news && let Some(key) = self.news.pop_front() {
+                // It was taken out since.
+                if self.ready.get(&key) != Some(&true) {
+                    continue;
+                }
                 self.in_a_row = self.in_a_row.saturating_add(1);
                 return Some(key);
             }
             self.in_a_row = 0;
             match self.again.pop_front() {
-                // It became news since.
+                // It became news since, or was taken out.
                 Some(key) if self.ready.get(&key) != Some(&false) => {}
                 Some(key) => return Some(key),
                 None if self.news.is_empty() => return None,
                 None => {}
             }
         }
+    }
+
+    /// Takes an object out, wherever it stands, and forgets its failures; whether
+    /// it was there.
+    pub fn remove(&mut self, key: &Key) -> bool {
+        // In the line it is passed over.
+        let was_ready = self.ready.remove(key).is_some();
+        let waited = self.waiting.remove(key);
+        if let Some(at) = waited {
+            self.later.remove(&(at, key.clone()));
+        }
+        self.failures.remove(key);
+        was_ready || waited.is_some()
     }
 
     /// When the next object will be ready, if none is.
@@ -225,6 +242,30 @@ mod tests {
         queue.add(volume("a"));
         assert_eq!(queue.next(now), Some(volume("a")));
         assert_eq!(queue.next(now + second * 4), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_taken_out_comes_only_when_it_is_added_again() {
+        let mut queue = Queue::default();
+        let now = Instant::now();
+        queue.add(volume("a"));
+        queue.add(volume("b"));
+        queue.add_again(volume("c"));
+        queue.failed(now, volume("d"));
+        assert!(
+            ["a", "c", "d"]
+                .map(volume)
+                .iter()
+                .all(|key| queue.remove(key))
+        );
+        assert!(!queue.remove(&volume("a")));
+        assert!(queue.has_ready());
+        queue.add(volume("a"));
+        let later = now + Queue::LONGEST;
+        let order: Vec<_> = std::iter::from_fn(|| queue.next(later)).collect();
+        assert_eq!(order.len(), 2, "{order:?}");
+        assert!(["a", "b"].map(volume).iter().all(|key| order.contains(key)));
+        assert!(queue.is_empty() && !queue.has_ready());
     }
 
     #[tokio::test(start_paused = true)]

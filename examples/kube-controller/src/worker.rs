@@ -74,9 +74,6 @@ pub struct Worker {
     doubts: Doubts,
     /// Who is asked.
     asked: ApiServer,
-    /// Of which objects a write was refused, in which version they were held, and
-    /// since when.
-    refused: HashMap<Key, (String, Instant)>,
     /// An object of which the API server has an older version than it had.
     went_back: Option<String>,
 }
@@ -107,7 +104,6 @@ impl Worker {
             reminder: Failures::default(),
             gone: HashMap::new(),
             doubts: Doubts::default(),
-            refused: HashMap::new(),
             went_back: None,
         }
     }
@@ -210,7 +206,7 @@ impl Worker {
     fn queue_all(&mut self, now: Instant) {
         self.next_resync = Some(now + self.resync);
         self.gone.retain(|_, since| *since + MEMORY > now);
-        self.refused.retain(|_, (_, since)| *since + MEMORY > now);
+        self.doubts.forget_old(now);
         self.remind_of_unreadable();
         let snapshot = self.backend.snapshot.lock();
         for volume in snapshot.volumes().iter() {

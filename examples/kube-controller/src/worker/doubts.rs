@@ -1,7 +1,7 @@
 //! Doubts about what is known of single objects: the API server is asked, and
 //! until it answers nothing is synced.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use pvbind::plan::{ApiErrorKind, Report, Step, Write, Written};
 use pvbind::view::{Snapshot, Stored, is_older_version};
 use tokio::time::Instant;
 
-use super::Worker;
 use super::intake::{apply_written, note_unreadable};
+use super::{MEMORY, Worker};
 use crate::failures::Failures;
 use crate::queue::{Key, Queue};
 use crate::server::ReadError;
@@ -29,11 +29,44 @@ pub(super) struct Doubts {
     /// What was asked about in vain, and why.
     failing: BTreeMap<Key, String>,
     log: Failures,
+    /// Of which objects a write was refused, in which version they were held, and
+    /// since when.
+    refused: HashMap<Key, (String, Instant)>,
+    /// Of what is doubted though the watch may have told of this version long ago.
+    beyond: HashMap<Key, String>,
 }
 
 impl Doubts {
+    /// A list lacks the object, or has it as it was before: it was made before the
+    /// version that is held. A watch that begins at the list tells of that version,
+    /// if there ever was one.
     pub(super) fn add(&mut self, key: Key) {
         self.queue.add(key);
+    }
+
+    /// The API server has another version of the object than this, which is held:
+    /// only a newer one that a watch tells of shows that it is merely ahead.
+    pub(super) fn add_beyond(&mut self, version: String, key: Key) {
+        self.beyond.insert(key.clone(), version);
+        self.queue.add(key);
+    }
+
+    /// A list or a watch has this version of the object, or of its end, and it is
+    /// not older than the one that is held. Nobody need ask any more, unless the
+    /// version says nothing about the matter.
+    pub(super) fn told(&mut self, key: &Key, version: &str) {
+        let before = self.beyond.get(key);
+        if before.is_some_and(|before| !is_older_version(before, version)) {
+            return;
+        }
+        if self.queue.remove(key) {
+            self.settled(key);
+        }
+    }
+
+    /// Forgets refusals that nothing came of.
+    pub(super) fn forget_old(&mut self, now: Instant) {
+        self.refused.retain(|_, (_, since)| *since + MEMORY > now);
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -55,6 +88,7 @@ impl Doubts {
 
     fn settled(&mut self, key: &Key) {
         self.queue.succeeded(key);
+        self.beyond.remove(key);
         self.failing.remove(key);
         if self.failing.is_empty() {
             self.log.over();
@@ -80,21 +114,22 @@ impl Worker {
             let Some(held) = self.held_version(&key) else {
                 continue;
             };
-            match self.refused.get(&key) {
+            match self.doubts.refused.get(&key) {
                 Some((version, since)) if *version == held => {
                     if since.elapsed() > UNTOLD {
-                        self.refused.remove(&key);
-                        self.doubts.add(key);
+                        self.doubts.refused.remove(&key);
+                        self.doubts.add_beyond(held, key);
                     }
                 }
                 _ => {
-                    self.refused.insert(key, (held, Instant::now()));
+                    let refused = (held, Instant::now());
+                    self.doubts.refused.insert(key, refused);
                 }
             }
         }
     }
 
-    fn held_version(&self, key: &Key) -> Option<String> {
+    pub(super) fn held_version(&self, key: &Key) -> Option<String> {
         let snapshot = self.backend.snapshot.lock();
         let version = match key {
             Key::Volume(name) => {
@@ -239,6 +274,28 @@ fn is_older<T: Stored>(snapshot: &Snapshot, there: &T) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_refused_write_is_told_about_only_by_a_version_newer_than_the_one_held() {
+        let key = Key::Volume("pv-1".to_owned());
+        let mut doubts = Doubts::default();
+        doubts.add(key.clone());
+        doubts.told(&key, "10");
+        assert!(doubts.is_empty(), "a list that is older than the version");
+        doubts.add_beyond("10".to_owned(), key.clone());
+        doubts.told(&key, "9");
+        doubts.told(&key, "10");
+        // Nor does it matter that a list is older, too.
+        doubts.add(key.clone());
+        doubts.told(&key, "10");
+        doubts.stands(key.clone(), "no answer".to_owned());
+        assert!(!doubts.is_empty());
+        doubts.told(&key, "11");
+        assert!(doubts.is_empty() && doubts.failing.is_empty());
+        doubts.add(key.clone());
+        doubts.told(&key, "10");
+        assert!(doubts.is_empty(), "that is over");
+    }
 
     #[test]
     fn only_the_same_volume_in_an_older_version_is_from_before() {

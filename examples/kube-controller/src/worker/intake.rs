@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use tracing::{error, info};
 
 use super::Worker;
-use super::doubts::is_from_before;
+use super::doubts::{Doubts, is_from_before};
 use crate::events::Publisher;
 use crate::operations::Backend;
 use crate::queue::Key;
@@ -104,11 +104,14 @@ impl Worker {
                     newest.is_none_or(|newest| is_older_version(newest, object.version()))
                 };
                 // Of what this controller writes, a list may be older.
-                let older = objects.iter();
-                for object in older.filter(|object| is_from_before(&snapshot, &***object)) {
-                    match object.sync_key() {
-                        Some(key) => self.doubts.add(key),
-                        None => self.went_back = Some(format!("{kind} {}", object.name().name)),
+                for object in &objects {
+                    match (is_from_before(&snapshot, &**object), object.sync_key()) {
+                        (true, Some(key)) => self.doubts.add(key),
+                        (true, None) => {
+                            self.went_back = Some(format!("{kind} {}", object.name().name));
+                        }
+                        (false, Some(key)) => self.doubts.told(&key, object.version()),
+                        (false, None) => {}
                     }
                 }
                 let (kept, gone): (Vec<_>, Vec<_>) = gone
@@ -125,6 +128,9 @@ impl Worker {
                         .for_each(|key| self.doubts.add(key));
                     snapshot.apply(object);
                 }
+                for key in gone.iter().filter_map(|object| object.sync_key()) {
+                    self.doubts.told(&key, newest.unwrap_or_default());
+                }
                 drop(snapshot);
                 if self.listed.insert(kind) && self.is_ready() {
                     info!("everything is listed, the work begins");
@@ -136,14 +142,20 @@ impl Worker {
             Told::Changed(object) => {
                 unreadable.remove(&object.name());
                 match snapshot.apply(Arc::clone(&object)) {
-                    Applied::Done => (vec![object], Vec::new()),
+                    Applied::Done => {
+                        self.doubts.told_of(&*object);
+                        (vec![object], Vec::new())
+                    }
                     _ => (Vec::new(), Vec::new()),
                 }
             }
             Told::Gone(object) => {
                 unreadable.remove(&object.name());
                 match snapshot.delete(&*object) {
-                    Applied::Done => (Vec::new(), vec![object]),
+                    Applied::Done => {
+                        self.doubts.told_of(&*object);
+                        (Vec::new(), vec![object])
+                    }
                     _ => (Vec::new(), Vec::new()),
                 }
             }
@@ -192,7 +204,12 @@ impl Worker {
                 drop(snapshot);
                 self.volume_gone(volume);
             }
-            Answer::Older { volume } => self.doubts.add(Key::Volume(volume.clone())),
+            Answer::Older { volume } => {
+                let key = Key::Volume(volume.clone());
+                if let Some(held) = self.held_version(&key) {
+                    self.doubts.add_beyond(held, key);
+                }
+            }
         }
     }
 
@@ -307,6 +324,14 @@ fn reference(kind: &str, object: &Unreadable) -> Option<ObjectReference> {
         uid: text(&object.uid),
         ..ObjectReference::default()
     })
+}
+
+impl Doubts {
+    fn told_of<T: Versioned>(&mut self, object: &T) {
+        if let Some(key) = object.sync_key() {
+            self.told(&key, object.version());
+        }
+    }
 }
 
 /// What the worker looks at in objects of every kind.

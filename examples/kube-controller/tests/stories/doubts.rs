@@ -37,8 +37,47 @@ async fn is_bound(fake: &Fake) {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_doubt_is_over_when_the_watch_tells_of_the_object() {
+    for is_deleted in [false, true] {
+        let (fake, controller) = begin(|state| {
+            state.faults = Some(Box::new(|request| match &*request.target.name {
+                "odd" if request.method == Method::GET => Fault::Refused(403, "Forbidden", None),
+                _ => Fault::None,
+            }));
+            if is_deleted {
+                let key = key_of(VOLUMES, "odd");
+                state
+                    .patch(&key, "", &json!({"metadata": {"finalizers": null}}))
+                    .unwrap();
+                state.delete(&key, &json!({})).unwrap();
+            }
+        })
+        .await;
+        let listed = Instant::now();
+        fake.create(claim("data", "6Gi", json!({})));
+        let writes = fake.lock().writes.len();
+        tokio::time::sleep(Duration::from_secs(15)).await;
+        assert_eq!(fake.lock().writes.len(), writes, "nothing was synced");
+        is_bound(&fake).await;
+        assert!(listed.elapsed() < Duration::from_secs(22));
+        fake.quiet().await;
+        let phase = fake.lock().at(CLAIMS, "shop/named", "/status/phase");
+        assert_eq!(phase, if is_deleted { "Lost" } else { "Bound" });
+        assert_eq!(
+            controller.health.answer("/readyz"),
+            (200, "ok, leads".into())
+        );
+        fake.assert_no_wrongs();
+        controller.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_object_that_may_not_be_read_is_asked_for_seldom_and_health_tells() {
     let (fake, controller) = begin(|state| {
+        // The watch does not tell of it, either.
+        let lag = Duration::from_secs(3600);
+        state.lags.insert(VOLUMES, lag);
         state.faults = Some(Box::new(|request| match &*request.target.name {
             "odd" if request.method == Method::GET => Fault::Refused(403, "Forbidden", None),
             _ => Fault::None,
@@ -59,7 +98,7 @@ async fn an_object_that_may_not_be_read_is_asked_for_seldom_and_health_tells() {
         let state = fake.lock();
         let asked = state.requests_since(begun, "GET", VOLUMES);
         assert!((19..=21).contains(&asked), "{asked} times in ten minutes");
-        assert_eq!(state.writes.len(), writes, "nothing was decided");
+        assert_eq!(state.writes.len(), writes, "nothing was synced");
     }
     fake.faults(|_| Fault::None);
     is_bound(&fake).await;
