@@ -20,7 +20,8 @@ const SILENCE: Duration = Duration::from_secs(180);
 const LISTING: Duration = Duration::from_secs(300);
 /// How long trouble with the API server may last.
 const TROUBLE: Duration = Duration::from_secs(30);
-/// After how long without a new failure trouble counts as over.
+/// After how long without a new failure the trouble of a watch that had its list
+/// counts as over: where nothing changes it has nothing to say.
 const CALM: Duration = Duration::from_secs(30);
 
 /// How the controller is.
@@ -33,8 +34,9 @@ struct State {
     last_beat: Instant,
     /// When the API server answered about the Lease last, if it ever did.
     lease_answered: Option<Instant>,
+    /// Whether it did not, when it was asked last.
+    lease_failed: bool,
     /// Failures without a success in between.
-    lease: Option<Trouble>,
     watches: BTreeMap<String, Trouble>,
     /// What the worker cannot tell of an object, and since when.
     doubt: Option<(String, Instant)>,
@@ -44,6 +46,9 @@ struct State {
 struct Trouble {
     since: Instant,
     last: Instant,
+    /// Whether there is no list yet to go on from. Until there is, it is not over,
+    /// however long the next attempt is silent.
+    lists: bool,
 }
 
 /// What the controller does.
@@ -65,7 +70,7 @@ impl Default for Health {
             since: now,
             last_beat: now,
             lease_answered: None,
-            lease: None,
+            lease_failed: false,
             watches: BTreeMap::new(),
             doubt: None,
         })))
@@ -106,12 +111,14 @@ impl Health {
 
     /// The API server answered about the Lease.
     pub fn lease_answered(&self) {
-        self.change(|state| (state.lease, state.lease_answered) = (None, Some(Instant::now())));
+        self.change(|state| {
+            (state.lease_failed, state.lease_answered) = (false, Some(Instant::now()));
+        });
     }
 
     /// The API server did not answer about the Lease, or will not.
     pub fn lease_unanswered(&self) {
-        self.change(|state| state.lease = Some(again(state.lease)));
+        self.change(|state| state.lease_failed = true);
     }
 
     /// A watch says something.
@@ -121,11 +128,12 @@ impl Health {
         });
     }
 
-    /// A watch broke off.
-    pub fn watch_failed(&self, kind: &str) {
+    /// A watch broke off, or could not be started; or its list, which is to come
+    /// first, did not come.
+    pub fn watch_failed(&self, kind: &str, lists: bool) {
         self.change(|state| {
             let before = state.watches.get(kind).copied();
-            state.watches.insert(kind.to_owned(), again(before));
+            state.watches.insert(kind.to_owned(), again(before, lists));
         });
     }
 
@@ -151,10 +159,12 @@ impl Health {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_stuck = state.part != Part::StandsBy && state.last_beat.elapsed() > SILENCE;
         let is_deaf = state.part == Part::Lists && state.since.elapsed() > LISTING;
-        let has_trouble =
-            |trouble: &Trouble| trouble.since.elapsed() > TROUBLE && trouble.last.elapsed() < CALM;
-        let no_lease = state.lease.as_ref().is_some_and(has_trouble);
-        let no_watch = state.watches.values().any(has_trouble);
+        let answered = state.lease_answered;
+        let no_lease = state.lease_failed && answered.is_some_and(|at| at.elapsed() > TROUBLE);
+        let no_watch = state
+            .watches
+            .values()
+            .any(|trouble| trouble.since.elapsed() > TROUBLE && trouble.goes_on());
         let doubt = state.doubt.as_ref();
         let doubt = doubt.filter(|(_, since)| since.elapsed() > TROUBLE);
         let unheard = || match state.lease_answered {
@@ -171,10 +181,10 @@ impl Health {
             ("/healthz" | "/livez", ..) if is_deaf => no("the lists do not come"),
             ("/healthz" | "/livez", ..) => ok("ok"),
             ("/readyz", ..) if no_lease => (503, unheard().into()),
-            ("/readyz", Part::StandsBy, _) => match (state.lease_answered, state.lease) {
+            ("/readyz", Part::StandsBy, _) => match (state.lease_answered, state.lease_failed) {
                 (None, _) => (503, unheard().into()),
                 // It may well lead again when the API server is back.
-                (_, Some(_)) => (200, format!("ok, but {}", unheard()).into()),
+                (_, true) => (200, format!("ok, but {}", unheard()).into()),
                 _ => ok("ok, another one leads"),
             },
             ("/readyz", Part::Lists, _) => no("not everything is listed yet"),
@@ -229,13 +239,19 @@ impl Health {
 /// How long a question may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-fn again(before: Option<Trouble>) -> Trouble {
+impl Trouble {
+    fn goes_on(&self) -> bool {
+        self.lists || self.last.elapsed() < CALM
+    }
+}
+
+fn again(before: Option<Trouble>, lists: bool) -> Trouble {
     let last = Instant::now();
     let since = match before {
-        Some(before) if before.last.elapsed() < CALM => before.since,
+        Some(before) if before.goes_on() => before.since,
         _ => last,
     };
-    Trouble { since, last }
+    Trouble { since, last, lists }
 }
 
 /// Where health is answered if nothing else is said.

@@ -171,7 +171,7 @@ async fn follow<Theirs, Ours>(
                 false => match tokio::time::timeout(LISTING, events.next()).await {
                     Ok(event) => event,
                     Err(_) => {
-                        health.watch_failed(&kind);
+                        health.watch_failed(&kind, true);
                         failures.tell(&broken, &format!("no answer in {LISTING:?}"));
                         break;
                     }
@@ -211,9 +211,10 @@ async fn follow<Theirs, Ours>(
                     Err(object) => Told::UnreadableGone(*object),
                 },
                 Err(error) => {
-                    health.watch_failed(&kind);
+                    let lists = needs_list(&error);
+                    health.watch_failed(&kind, lists || !is_listed);
                     failures.tell(&broken, &with_causes(&error));
-                    if needs_list(&error) {
+                    if lists {
                         break;
                     }
                     continue;

@@ -231,6 +231,33 @@ async fn a_list_that_never_comes_is_asked_for_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_list_that_never_comes_makes_a_leader_not_ready_until_it_does() {
+    let fake = Fake::new();
+    let controller = Controller::start(&fake, "a");
+    fake.quiet().await;
+    fake.faults(|request| {
+        let is_list = request.method == Method::GET && request.target.name.is_empty();
+        match is_list && request.target.resource == VOLUMES {
+            true => Fault::Hangs,
+            false => Fault::None,
+        }
+    });
+    fake.act(|state| state.old_list = Some((VOLUMES.to_owned(), state.list(VOLUMES))));
+    tokio::time::sleep(Duration::from_secs(100)).await;
+    for _ in 0..100 {
+        let fails = (503, "a watch fails".into());
+        assert_eq!(controller.health.answer("/readyz"), fails);
+        tokio::time::sleep(Duration::from_secs(3)).await;
+    }
+    fake.faults(|_| Fault::None);
+    fake.until("it is listed", |_| {
+        controller.health.answer("/readyz").0 == 200
+    })
+    .await;
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn health_tells_of_who_waits_for_a_server_that_is_away() {
     let fake = Fake::new();
     fake.act(|state| state.away = true);

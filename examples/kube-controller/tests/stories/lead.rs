@@ -147,6 +147,29 @@ async fn a_leader_that_nobody_answers_does_not_say_that_another_one_leads() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn one_that_asks_seldom_and_is_not_answered_is_not_ready_after_half_a_minute() {
+    let fake = Fake::new();
+    let mut settings = settings("a");
+    let lease = settings.lease.unwrap();
+    let [good_for, stop_after, every] = [120, 100, 40].map(Duration::from_secs);
+    settings.lease = Some(lease.with_times(good_for, stop_after, every).unwrap());
+    let controller = Controller::with(&fake, settings);
+    let ready = || controller.health.answer("/readyz");
+    fake.until("a leads", |_| ready().1 == "ok, leads").await;
+    fake.act(|state| state.away = true);
+    tokio::time::sleep(Duration::from_secs(50)).await;
+    for _ in 0..60 {
+        let (code, text) = ready();
+        assert_eq!(code, 503, "{text}");
+        assert!(text.starts_with("nothing was learned of the Lease for "));
+        tokio::time::sleep(Duration::from_secs(5)).await;
+    }
+    fake.act(|state| state.away = false);
+    fake.until("a leads", |_| ready().1 == "ok, leads").await;
+    controller.stop().await;
+}
+
 fn slow(seconds: u64) -> Arc<Slow> {
     Arc::new(Slow {
         takes: Duration::from_secs(seconds),
