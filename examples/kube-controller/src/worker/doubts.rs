@@ -263,7 +263,7 @@ pub(crate) fn is_from_before<T: Stored>(snapshot: &Snapshot, there: &T) -> bool 
 }
 
 /// That, or an older one of the name: it was made again after the restore.
-fn is_older<T: Stored>(snapshot: &Snapshot, there: &T) -> bool {
+pub(super) fn is_older<T: Stored>(snapshot: &Snapshot, there: &T) -> bool {
     let (namespace, name) = there.key();
     snapshot.find::<T>(namespace, name).is_some_and(|held| {
         let (held, there) = (held.metadata(), there.metadata());

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use tracing::{error, info};
 
 use super::Worker;
-use super::doubts::{Doubts, is_from_before};
+use super::doubts::{Doubts, is_older};
 use crate::events::Publisher;
 use crate::operations::Backend;
 use crate::queue::Key;
@@ -98,6 +98,12 @@ impl Worker {
                 let mut gone = held(&snapshot);
                 gone.retain(|object| !uids.contains(object.uid()));
                 snapshot.replace_all(objects.iter().cloned());
+                // What stays because another one of the name is older is not gone.
+                gone.retain(|object| {
+                    let Name { namespace, name } = object.name();
+                    let held = snapshot.find::<T>(&namespace, &name);
+                    held.is_none_or(|held| held.uid() != object.uid())
+                });
                 let newest = objects.iter().map(|object| object.version());
                 let newest = newest.reduce(|a, b| if is_older_version(a, b) { b } else { a });
                 let is_newer = |object: &Arc<T>| {
@@ -105,7 +111,7 @@ impl Worker {
                 };
                 // Of what this controller writes, a list may be older.
                 for object in &objects {
-                    match (is_from_before(&snapshot, &**object), object.sync_key()) {
+                    match (is_older(&snapshot, &**object), object.sync_key()) {
                         (true, Some(key)) => self.doubts.add(key),
                         (true, None) => {
                             self.went_back = Some(format!("{kind} {}", object.name().name));

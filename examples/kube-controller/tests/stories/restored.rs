@@ -172,6 +172,35 @@ async fn one_that_has_a_volume_no_more_or_made_it_again_is_followed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_volume_made_again_in_an_older_version_is_not_hidden_by_the_one_that_was() {
+    let fake = Fake::new();
+    let controller = start(&fake);
+    fake.quiet().await;
+    let backup = fake.lock().backup();
+    for number in 0..10 {
+        fake.create(volume(&format!("never-{number}"), "5Gi", json!({})));
+    }
+    fake.create(volume("small", "5Gi", json!({})));
+    fake.quiet().await;
+    let version = fake.lock().version();
+    fake.act(|state| state.restore(backup));
+    fake.create(volume("small", "6Gi", json!({})));
+    fake.create(claim("data", "6Gi", json!({})));
+    comes_up_to(&fake, version);
+    // The list has others that are newer than the one that was.
+    fake.create(volume("tiny", "1Gi", json!({})));
+    fake.act(|state| state.away = true);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    fake.act(|state| state.away = false);
+    is_bound(&fake).await;
+    fake.quiet().await;
+    let bound = fake.lock().at(CLAIMS, "shop/data", "/spec/volumeName");
+    assert_eq!(bound, "small");
+    fake.assert_no_wrongs();
+    controller.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn one_that_has_an_older_version_of_a_volume_to_be_deleted_is_followed() {
     let fake = Fake::new();
     // Not under a folder where anything is deleted, so it is tried again and again.
