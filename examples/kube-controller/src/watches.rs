@@ -75,6 +75,8 @@ pub struct Unreadable {
     pub name: Name,
     /// Its uid.
     pub uid: String,
+    /// Its version.
+    pub version: String,
     /// The claim that it says it is for, of a volume.
     pub claim: Option<Name>,
     /// What is not understood.

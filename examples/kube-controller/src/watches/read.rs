@@ -105,6 +105,7 @@ impl<T> Read<T> {
                     name: self.metadata.name.unwrap_or_default(),
                 },
                 uid: self.metadata.uid.unwrap_or_default(),
+                version: self.metadata.resource_version.unwrap_or_default(),
                 claim: self.claim,
                 message,
             })

@@ -146,9 +146,16 @@ impl Worker {
                 (objects, gone)
             }
             Told::Changed(object) => {
-                unreadable.remove(&object.name());
                 match snapshot.apply(Arc::clone(&object)) {
                     Applied::Done => {
+                        // A later one may have been read by itself.
+                        let name = object.name();
+                        let known = unreadable.get(&name);
+                        if known.is_some_and(|known| {
+                            !is_older_version(object.version(), &known.version)
+                        }) {
+                            unreadable.remove(&name);
+                        }
                         self.doubts.told_of(&*object);
                         (vec![object], Vec::new())
                     }
@@ -156,7 +163,11 @@ impl Worker {
                 }
             }
             Told::Gone(object) => {
-                unreadable.remove(&object.name());
+                let name = object.name();
+                let known = unreadable.get(&name);
+                if known.is_some_and(|known| known.uid == object.uid()) {
+                    unreadable.remove(&name);
+                }
                 match snapshot.delete(&*object) {
                     Applied::Done => {
                         self.doubts.told_of(&*object);
@@ -294,7 +305,13 @@ pub(super) fn note_unreadable(
     object: Unreadable,
     events: Option<&Publisher>,
 ) {
-    if unreadable.get(&object.name) == Some(&object) {
+    if let Some(known) = unreadable.get_mut(&object.name)
+        && (&known.uid, &known.claim, &known.message)
+            == (&object.uid, &object.claim, &object.message)
+    {
+        if is_older_version(&known.version, &object.version) {
+            known.version = object.version;
+        }
         return;
     }
     let (namespace, name) = (&object.name.namespace, &object.name.name);
