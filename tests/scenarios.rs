@@ -134,7 +134,7 @@ impl Scenario {
     fn diagnosis(&self, objects: &Objects) -> Diagnosis {
         let (config, known) = (self.config(), self.known());
         let diagnosis = objects.diagnosis(&config, &known, &self.object());
-        objects.check_remedies(&config, &known, &diagnosis);
+        objects.check_remedies(&config, &known, &diagnosis, true);
         diagnosis
     }
 }

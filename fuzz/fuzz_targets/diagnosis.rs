@@ -428,7 +428,9 @@ fn check_built(pieces: &[Piece], bits: u16) {
         for diagnosis in check_texts(&config, &known, &snapshot) {
             // What was said by provisioners counts.
             let diagnosis = objects.diagnosis(&config, &known, &diagnosis.object);
-            objects.check_remedies(&config, &known, &diagnosis);
+            // Claims of one uid, or of none, are taken for each other: nothing is
+            // asked of what a remedy does to them.
+            objects.check_remedies(&config, &known, &diagnosis, false);
         }
     }
     let survey = Survey::new(&config, &snapshot);

@@ -326,7 +326,7 @@ codes! {
     /// A volume still belongs to an earlier claim of the same name.
     ClaimReleasedByEarlier = "claim-released-by-earlier", Fault [FailedBinding, ProvisioningFailed];
     /// A volume of an earlier claim of the same name has its data, and this one
-    /// gets another.
+    /// gets another, or does not fit that.
     ClaimEarlierVolume = "claim-earlier-volume", Risk;
     /// The claim was bound, and no longer says to what.
     ClaimLostVolumeName = "claim-lost-volume-name", Fault [ClaimLost];
@@ -426,7 +426,8 @@ codes! {
     PodTerminating = "pod-terminating", Waiting;
     /// The pod is not to be scheduled before its scheduling gates are removed.
     PodGated = "pod-gated", Waiting;
-    /// The pod has its node, and its claims are bound.
+    /// The pod has its node, and its claims are bound, or will be by the next
+    /// sync.
     PodScheduled = "pod-scheduled", Fine;
     /// The pod has its node, and claims that only the scheduler could have had
     /// bound.

@@ -414,7 +414,7 @@ proptest! {
             prop_assert!(is_harmless);
             serde_json::to_string(&view).unwrap();
             for diagnosis in view.iter() {
-                objects.check_remedies(&config, &known, diagnosis);
+                objects.check_remedies(&config, &known, diagnosis, true);
             }
         }
     }

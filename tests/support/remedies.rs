@@ -111,20 +111,26 @@ impl Objects {
         objects
     }
 
-    /// Applies each patch of a diagnosis by itself. What it was for is gone, and
-    /// where everything is known: no other object has a fault that it had not,
-    /// but for those of [`is_told`], and a claim that is said to get a volume gets
-    /// it. How many patches there are.
-    pub(crate) fn check_remedies(&self, config: &Config, known: &Known, of: &Diagnosis) -> usize {
+    /// Applies each patch of a diagnosis by itself. What it was for is gone; and
+    /// if it `looks_around` and everything is known: no other object has a fault
+    /// that it had not, but for those of [`is_told`], and a claim that is said to
+    /// get a volume gets it. How many patches there are.
+    pub(crate) fn check_remedies(
+        &self,
+        config: &Config,
+        known: &Known,
+        of: &Diagnosis,
+        looks_around: bool,
+    ) -> usize {
         let remedies = of.findings().iter().flat_map(|finding| {
             let remedies = finding.remedies.iter();
             remedies.filter_map(move |remedy| Some((finding, remedy, remedy.patch.as_ref()?)))
         });
         let remedies: Vec<_> = remedies.collect();
         let snapshot = self.snapshot();
-        let all_known = *known == Known::default() && !remedies.is_empty();
+        let looks_around = looks_around && *known == Known::default() && !remedies.is_empty();
         let before =
-            all_known.then(|| Before::of(&self.survey(config, known, &snapshot), &snapshot));
+            looks_around.then(|| Before::of(&self.survey(config, known, &snapshot), &snapshot));
         let faults = before
             .as_ref()
             .map(|before| faults_of(&before.view, &of.object));
