@@ -6,6 +6,7 @@ use std::time::Duration;
 use kube::Client;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tracing::{error, info, warn};
 
 use crate::events::Publisher;
@@ -14,6 +15,7 @@ use crate::leader::{Elector, LeaseSettings};
 use crate::operations::{Backend, Hands, Shared};
 use crate::permit::Names;
 use crate::provisioner::{self, Provisioner};
+use crate::queue::delay_after;
 use crate::server::ApiServer;
 use crate::term::Term;
 use crate::watches::{self, Broken};
@@ -43,8 +45,12 @@ pub struct Clients {
     pub work: Client,
 }
 
-/// How long the controller rests after its watches ended.
+/// How long the controller rests before all begins anew, and at most if that
+/// comes again and again: the lists cost the API server much.
 const REST: Duration = Duration::from_secs(5);
+const LONGEST_REST: Duration = Duration::from_secs(60);
+/// After so long without that it rests as short as at first.
+const CALM: Duration = Duration::from_secs(600);
 /// How long the stop may take in all, but for the Lease and the last events.
 const STOP: Duration = Duration::from_secs(25);
 /// How long to wait for what cannot be cut off before the lead is given back.
@@ -69,6 +75,7 @@ pub async fn run(
     let lease = settings.lease.clone().filter(|_| !settings.dry_run);
     let mut elector = lease.map(|lease| Elector::new(clients.lease, lease, health.clone()));
     let names = Names::default();
+    let mut breaks = 0_u32;
     while !*stop.borrow() {
         health.stands_by();
         let term = match &mut elector {
@@ -79,6 +86,7 @@ pub async fn run(
             },
         };
         health.leads();
+        let led_since = Instant::now();
         // A task of its own: however busy it is, the Lease is renewed.
         let mut led = JoinSet::new();
         led.spawn(lead(
@@ -121,9 +129,14 @@ pub async fn run(
             Some(Err(error)) => error.to_string(),
             Some(Ok(Ok(()))) | None => continue,
         };
-        error!(error, "begins again");
+        breaks = match led_since.elapsed() > CALM {
+            true => 1,
+            false => breaks.saturating_add(1),
+        };
+        let rest = delay_after(breaks, REST, LONGEST_REST);
+        error!(error, after = ?rest, "begins again");
         tokio::select! {
-            () = tokio::time::sleep(REST) => {}
+            () = tokio::time::sleep(rest) => {}
             _ = stop.changed() => {}
         }
     }
