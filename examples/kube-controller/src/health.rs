@@ -138,7 +138,7 @@ impl Health {
     }
 
     /// The API server does not say what became of this object, and until it does
-    /// nothing is decided.
+    /// nothing is synced.
     pub fn doubts(&self, object: &Key) {
         self.change(|state| {
             let since = state
@@ -189,7 +189,7 @@ impl Health {
             },
             ("/readyz", Part::Lists, _) => no("not everything is listed yet"),
             ("/readyz", Part::Works, Some((object, _))) => {
-                let text = format!("cannot read {object}, and all work waits");
+                let text = format!("cannot read {object}, and nothing is synced");
                 (503, text.into())
             }
             ("/readyz", Part::Works, _) if no_watch => no("a watch fails"),

@@ -89,7 +89,7 @@ async fn an_object_that_may_not_be_read_is_asked_for_seldom_and_health_tells() {
     tokio::time::sleep(Duration::from_secs(10)).await;
     assert_eq!(controller.health.answer("/readyz").0, 200);
     tokio::time::sleep(Duration::from_secs(110)).await;
-    let waits = (503, "cannot read volume odd, and all work waits".into());
+    let waits = (503, "cannot read volume odd, and nothing is synced".into());
     assert_eq!(controller.health.answer("/readyz"), waits);
     assert_eq!(controller.health.answer("/healthz").0, 200);
     let begun = Instant::now();
@@ -151,7 +151,7 @@ async fn many_objects_that_nobody_tells_of_are_asked_about_in_turns_and_health_t
         state.old_list = Some((VOLUMES.to_owned(), state.list(VOLUMES)));
     });
     tokio::time::sleep(Duration::from_secs(200)).await;
-    let waits = (503, "cannot read volume pv-0, and all work waits".into());
+    let waits = (503, "cannot read volume pv-0, and nothing is synced".into());
     assert_eq!(controller.health.answer("/readyz"), waits);
     assert_eq!(controller.health.answer("/healthz").0, 200);
     fake.faults(|_| Fault::None);
@@ -207,6 +207,35 @@ async fn questions_do_not_stand_in_line_behind_operations() {
     }
     assert!(asked(&fake.lock()));
     controller.kill().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_earlier_version_that_a_watch_tells_of_late_does_not_make_an_object_understood() {
+    let strange = json!({"spec": {"capacity": {"storage": "five"}}});
+    let (fake, controller) = begin(|state| {
+        let key = key_of(VOLUMES, "odd");
+        state.patch(&key, "", &strange).unwrap();
+        // What was before is told soon, and this later.
+        state.lags.insert(VOLUMES, Duration::from_secs(60));
+    })
+    .await;
+    tokio::time::sleep(Duration::from_secs(25)).await;
+    let before = fake.lock().writes.len();
+    fake.delete(CLAIMS, "shop/named");
+    tokio::time::sleep(Duration::from_secs(25)).await;
+    {
+        let state = fake.lock();
+        assert!(state.get(CLAIMS, "shop/named").is_none());
+        assert_eq!(state.writes[before..], [] as [&str; 0]);
+    }
+    let plain = json!({"spec": {"capacity": {"storage": "6Gi"}}});
+    fake.patch(VOLUMES, "odd", plain);
+    fake.quiet().await;
+    fake.quiet().await;
+    let phase = fake.lock().at(VOLUMES, "odd", "/status/phase");
+    assert_eq!(phase, "Released");
+    fake.assert_no_wrongs();
+    controller.stop().await;
 }
 
 #[tokio::test(start_paused = true)]

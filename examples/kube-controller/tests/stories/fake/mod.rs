@@ -305,8 +305,8 @@ impl Fake {
         let slow_until = Instant::now() + Duration::from_secs(if is_slow { 20 } else { 0 });
         // The real one sends a bookmark two seconds before the end.
         let mark_at = bookmarks.then(|| end - Duration::from_secs(2));
-        // Where the history is read on: it only grows, but for a restore, which
-        // ends the watches.
+        // Where the history is read on: it only grows, for watches that outlive a
+        // restore, too.
         let begin = (self.clone(), changed, (since, mark_at), 0_usize);
         futures::stream::unfold(
             begin,
