@@ -110,6 +110,10 @@ pub enum Broken {
         "the API server has an older version of {0} than it had, as after a restore from a backup"
     )]
     WentBack(String),
+    /// It says that an object changed or is gone, and no watch tells of it: they
+    /// wait for what will never come. The text names the object.
+    #[error("no watch tells what became of {0}, as after a restore from a backup")]
+    Untold(String),
 }
 
 /// Starts the watches. They end when the receiver is gone or the tasks are

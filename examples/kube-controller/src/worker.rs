@@ -74,8 +74,8 @@ pub struct Worker {
     doubts: Doubts,
     /// Who is asked.
     asked: ApiServer,
-    /// An object of which the API server has an older version than it had.
-    went_back: Option<String>,
+    /// Why everything is to begin anew.
+    went_back: Option<Broken>,
 }
 
 impl Worker {
@@ -133,9 +133,9 @@ impl Worker {
                 () = self.settle_doubts(now) => {}
                 _ = inputs.stop.changed() => continue,
             }
-            if let Some(object) = self.went_back.take() {
+            if let Some(broken) = self.went_back.take() {
                 // What is known of other objects may be of that future, too.
-                return Err(Broken::WentBack(object));
+                return Err(broken);
             }
             if self.is_ready()
                 && self.doubts.is_empty()

@@ -16,11 +16,15 @@ use super::{MEMORY, Worker};
 use crate::failures::Failures;
 use crate::queue::{Key, Queue};
 use crate::server::ReadError;
+use crate::watches::Broken;
 
 /// About how many the API server is asked at once, beside what the operations ask.
 pub(super) const AT_ONCE: usize = 16;
 /// How long the watch may take to tell why a write was refused.
 const UNTOLD: Duration = Duration::from_secs(5);
+/// How long it may take to tell what the API server says by itself. Each watch ends
+/// after a minute, and begins again where it was.
+const NEVER: Duration = Duration::from_secs(75);
 
 /// What is doubted: asked about again as the work queue would.
 #[derive(Default)]
@@ -34,6 +38,9 @@ pub(super) struct Doubts {
     refused: HashMap<Key, (String, Instant)>,
     /// Of what is doubted though the watch may have told of this version long ago.
     beyond: HashMap<Key, String>,
+    /// What the API server said when it was asked about a refused write, and no
+    /// watch told yet: the version, or that the object is gone; and since when.
+    pub(super) untold: HashMap<Key, (Option<String>, Instant)>,
 }
 
 impl Doubts {
@@ -62,6 +69,13 @@ impl Doubts {
         if self.queue.remove(key) {
             self.settled(key);
         }
+    }
+
+    /// An object of which the watches will not tell any more what became of it.
+    fn never_told(&self) -> Option<&Key> {
+        let untold = self.untold.iter();
+        let untold = untold.filter(|(_, (_, since))| since.elapsed() > NEVER);
+        untold.map(|(key, _)| key).min()
     }
 
     /// Forgets refusals that nothing came of.
@@ -160,10 +174,14 @@ impl Worker {
         for (key, answer) in asked.into_iter().zip(answers) {
             self.settle(key, answer);
         }
+        if self.went_back.is_none() {
+            let never_told = self.doubts.never_told();
+            self.went_back = never_told.map(|key| Broken::Untold(key.to_string()));
+        }
         match self.doubts.failing.first_key_value() {
             None => self.health.doubts_nothing(),
             Some((key, error)) => {
-                let what = "cannot tell whether an object is as it was, and all work waits";
+                let what = "cannot tell whether an object is as it was, and nothing is synced";
                 self.doubts.log.tell(what, &format!("{key}: {error}"));
                 self.health.doubts(key);
             }
@@ -185,6 +203,7 @@ impl Worker {
     }
 
     fn settle(&mut self, key: Key, answer: Result<Option<Written>, ReadError>) {
+        self.note_untold(&key, &answer);
         match answer {
             Ok(Some(there)) => {
                 let snapshot = self.backend.snapshot.lock();
@@ -195,16 +214,13 @@ impl Worker {
                 };
                 drop(snapshot);
                 if went_back {
-                    self.went_back = Some(key.to_string());
+                    self.went_back = Some(Broken::WentBack(key.to_string()));
                 }
                 apply_written(&self.backend, &self.gone, &there);
             }
             Ok(None) => self.is_gone(&key),
             Err(ReadError::NotUnderstood(object)) => {
-                let kind = match key {
-                    Key::Volume(_) => "volumes",
-                    Key::Claim(_) => "claims",
-                };
+                let kind = key.kind();
                 let events = (!self.dry_run).then_some(&self.hands.events);
                 let unreadable = self.unreadable.entry(kind).or_default();
                 note_unreadable(unreadable, kind, *object, events);
@@ -212,6 +228,23 @@ impl Worker {
             Err(ReadError::Api(error)) => return self.doubts.stands(key, error.to_string()),
         }
         self.doubts.settled(&key);
+    }
+
+    /// A write was refused, and no watch told why. If none tells later on what the
+    /// API server says now, they are of a time that never was: one that was restored
+    /// and has got so far again tells of no version before that.
+    fn note_untold(&mut self, key: &Key, answer: &Result<Option<Written>, ReadError>) {
+        let version = match answer {
+            Ok(None) => None,
+            Ok(Some(Written::Volume(volume))) => Some(volume.metadata.resource_version()),
+            Ok(Some(Written::Claim(claim))) => Some(claim.metadata.resource_version()),
+            _ => return,
+        };
+        let held = self.held_version(key);
+        if held.is_some() && held.as_deref() != version && self.doubts.beyond.contains_key(key) {
+            let untold = (version.map(str::to_owned), Instant::now());
+            self.doubts.untold.insert(key.clone(), untold);
+        }
     }
 
     /// The API server says that the object is gone.

@@ -15,7 +15,7 @@ use crate::events::Publisher;
 use crate::operations::Backend;
 use crate::queue::Key;
 use crate::server::Answer;
-use crate::watches::{Name, News, Told, Unreadable};
+use crate::watches::{Broken, Name, News, Told, Unreadable};
 
 impl Worker {
     pub(super) fn take_in(&mut self, news: News) {
@@ -88,6 +88,7 @@ impl Worker {
         let mut snapshot = self.backend.snapshot.lock();
         let unreadable = self.unreadable.entry(kind).or_default();
         let events = (!self.dry_run).then_some(&self.hands.events);
+        self.doubts.heard(kind, &told);
         match told {
             Told::All(objects, not_understood) => {
                 unreadable.clear();
@@ -114,7 +115,8 @@ impl Worker {
                     match (is_older(&snapshot, &**object), object.sync_key()) {
                         (true, Some(key)) => self.doubts.add(key),
                         (true, None) => {
-                            self.went_back = Some(format!("{kind} {}", object.name().name));
+                            let object = format!("{kind} {}", object.name().name);
+                            self.went_back = Some(Broken::WentBack(object));
                         }
                         (false, Some(key)) => self.doubts.told(&key, object.version()),
                         (false, None) => {}
@@ -350,9 +352,48 @@ fn reference(kind: &str, object: &Unreadable) -> Option<ObjectReference> {
 }
 
 impl Doubts {
+    /// What a watch tells, whether it is news or not: it is not one that waits for
+    /// what will never come. After a list it begins anew.
+    fn heard<T: Versioned>(&mut self, kind: &str, told: &Told<T>) {
+        let (key, version) = match told {
+            _ if self.untold.is_empty() => return,
+            Told::All(..) => {
+                return self.untold.retain(|key, _| key.kind() != kind);
+            }
+            Told::Changed(object) => (object.sync_key(), Some(object.version())),
+            Told::Gone(object) => (object.sync_key(), None),
+            Told::Unreadable(_) => return,
+            Told::UnreadableGone(object) => (Key::of(kind, &object.name), None),
+        };
+        let Some(key) = key else { return };
+        let untold = self.untold.get(&key);
+        if untold.is_some_and(|(untold, _)| untold.as_deref() == version) {
+            self.untold.remove(&key);
+        }
+    }
+
     fn told_of<T: Versioned>(&mut self, object: &T) {
         if let Some(key) = object.sync_key() {
             self.told(&key, object.version());
+        }
+    }
+}
+
+impl Key {
+    fn of(kind: &str, name: &Name) -> Option<Self> {
+        let Name { namespace, name } = name;
+        match kind {
+            "volumes" => Some(Key::Volume(name.clone())),
+            "claims" => Some(Key::Claim(ClaimKey::new(namespace.as_str(), name.as_str()))),
+            _ => None,
+        }
+    }
+
+    /// The kind, as the watches call it.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Key::Claim(_) => "claims",
+            Key::Volume(_) => "volumes",
         }
     }
 }

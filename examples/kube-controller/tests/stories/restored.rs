@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::cluster::{Controller, claim, settings, volume};
-use crate::fake::{Backup, CLAIMS, Fake, LEASES, Request, State, VOLUMES};
+use crate::fake::{Backup, CLAIMS, Fake, Fault, LEASES, Request, State, VOLUMES};
 
 /// A controller without a Lease, by which it would find out.
 fn start(fake: &Fake) -> Controller {
@@ -166,6 +166,54 @@ async fn one_that_has_a_volume_no_more_or_made_it_again_is_followed() {
         assert_eq!(bound, wanted);
         fake.quiet().await;
         assert_eq!(fake.lock().at(VOLUMES, wanted, "/status/phase"), "Bound");
+        fake.assert_no_wrongs();
+        controller.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_has_a_volume_no_more_or_a_newer_one_that_no_watch_tells_of_is_followed() {
+    for is_made_again in [false, true] {
+        let fake = Fake::new();
+        fake.create(claim("data", "5Gi", json!({})));
+        let controller = start(&fake);
+        fake.quiet().await;
+        let backup = fake.lock().backup();
+        // They are about to bind when it goes back.
+        fake.faults(|request| match &*request.target.name {
+            "small" if request.method == Method::PATCH => Fault::Refused(400, "BadRequest", None),
+            _ => Fault::None,
+        });
+        let small = fake.create(volume("small", "5Gi", json!({})));
+        let small = small["metadata"]["resourceVersion"].as_str().unwrap();
+        let small: u64 = small.parse().unwrap();
+        for number in 0..100 {
+            fake.create(volume(&format!("never-{number}"), "1Gi", json!({})));
+        }
+        fake.quiet().await;
+        let version = fake.lock().version();
+        fake.act(|state| {
+            state.restore(backup);
+            state.faults = None;
+        });
+        if is_made_again {
+            comes_up_to(&fake, small + 1);
+            fake.create(volume("small", "6Gi", json!({})));
+        }
+        let class = json!({"storageClassName": "other"});
+        fake.create(volume("hidden", "9Gi", class.clone()));
+        fake.create(claim("hidden", "9Gi", class));
+        let restored = Instant::now();
+        fake.until("found out", |state| {
+            state.at(CLAIMS, "shop/hidden", "/status/phase") == "Bound"
+        })
+        .await;
+        let took = restored.elapsed();
+        assert!(took < Duration::from_secs(150), "{took:?}");
+        assert!(fake.lock().version() < version);
+        fake.quiet().await;
+        let phase = fake.lock().at(CLAIMS, "shop/data", "/status/phase");
+        assert_eq!(phase, if is_made_again { "Bound" } else { "Pending" });
         fake.assert_no_wrongs();
         controller.stop().await;
     }
