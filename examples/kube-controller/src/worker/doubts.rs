@@ -167,6 +167,9 @@ impl Worker {
     /// It asks about a few, so that the worker hears of everything else in
     /// between, however many and slow the answers are.
     pub(super) async fn settle_doubts(&mut self, now: Instant) {
+        if self.went_back.is_some() {
+            return;
+        }
         let next = std::iter::from_fn(|| self.doubts.queue.next(now));
         let asked: Vec<Key> = next.take(AT_ONCE).collect();
         let answers = asked.iter().map(|key| self.ask_about(key));
