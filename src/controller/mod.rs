@@ -41,6 +41,7 @@ mod sync_volume;
 pub use sync_volume::{ClaimEvidence, sync_volume};
 
 mod operation;
+pub(crate) use operation::volume_name_for;
 pub use operation::{
     AfterWrite, CleanUpVolume, DeleteVolume, Next, ProvisionVolume, ReadVolume, RecycleVolume,
     StartProvisioner, begin,

@@ -1,5 +1,6 @@
 //! All volumes, counted by what the rules look at.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use crate::api::{PersistentVolume, PersistentVolumeClaim, VolumePhase};
@@ -73,10 +74,7 @@ impl<'a> Census<'a> {
             shapes.entry(Shape::of(volume)).or_default().push(volume);
         }
         for volumes in census.classes.values_mut().flat_map(BTreeMap::values_mut) {
-            volumes.sort_by(|a, b| {
-                let by_size = a.storage().cmp(b.storage());
-                by_size.then_with(|| a.name().cmp(b.name()))
-            });
+            volumes.sort_by(|a, b| by_size(a, b));
         }
         let of_class = |shapes: &BTreeMap<_, Vec<_>>| shapes.values().map(Vec::len).sum();
         census.classless = census.classes.get("").map_or(0, of_class);
@@ -122,32 +120,22 @@ impl<'a> Census<'a> {
     {
         let mut sample = Sample::default();
         let own = self.claimed_by(claim.metadata.namespace(), claim.metadata.name());
-        let metadata = &claim.metadata;
-        let not_own = |volume: &&PersistentVolume| {
-            volume.claim_ref().is_none_or(|reference| {
-                reference.name() != metadata.name() || reference.namespace() != metadata.namespace()
-            })
-        };
+        let not_own = |volume: &&PersistentVolume| !is_claimed_by(volume, claim);
         for volume in own {
             sample.add(volume, 1);
         }
         let selector = claim.spec.selector.as_ref();
         let selector = selector.and_then(|selector| CompiledLabelSelector::compile(selector).ok());
-        let without_own = |volumes: &[&'a PersistentVolume]| -> Vec<&'a PersistentVolume> {
-            volumes.iter().copied().filter(not_own).collect()
-        };
         let own_class = self.classes.get(claim.class_name());
         for volumes in own_class.into_iter().flat_map(BTreeMap::values) {
-            let filtered = (!own.is_empty()).then(|| without_own(volumes));
-            let volumes = filtered.as_deref().unwrap_or(volumes);
             if let Some(selector) = &selector {
                 let (yes, no): (Vec<_>, Vec<_>) = volumes
                     .iter()
                     .partition(|volume| selector.matches(volume.metadata.labels()));
-                sample.add_sides(&yes, claim);
-                sample.add_sides(&no, claim);
+                sample.add_sides(&yes, claim, own);
+                sample.add_sides(&no, claim, own);
             } else {
-                sample.add_sides(volumes, claim);
+                sample.add_sides(volumes, claim, own);
             }
         }
         // Those of other classes all have that for their main reason.
@@ -155,8 +143,7 @@ impl<'a> Census<'a> {
         let others = others.filter(|(class, _)| **class != claim.class_name());
         let mut rest = others.flat_map(|(_, shapes)| shapes.values());
         for volumes in rest.by_ref().take(FOREIGN_SHAPES) {
-            let filtered = (!own.is_empty()).then(|| without_own(volumes));
-            sample.add_sides(filtered.as_deref().unwrap_or(volumes), claim);
+            sample.add_sides(volumes, claim, own);
         }
         let one_more = rest.find_map(|volumes| volumes.iter().copied().find(not_own));
         if let Some(volume) = one_more {
@@ -190,6 +177,19 @@ impl<'a> Shape<'a> {
     }
 }
 
+/// Whether the claimRef has the claim's namespace and name, whatever its uid.
+fn is_claimed_by(volume: &PersistentVolume, claim: &PersistentVolumeClaim) -> bool {
+    let metadata = &claim.metadata;
+    volume.claim_ref().is_some_and(|reference| {
+        reference.name() == metadata.name() && reference.namespace() == metadata.namespace()
+    })
+}
+
+fn by_size(a: &PersistentVolume, b: &PersistentVolume) -> Ordering {
+    let by_size = a.storage().cmp(b.storage());
+    by_size.then_with(|| a.name().cmp(b.name()))
+}
+
 #[derive(Default)]
 struct Sample<'a> {
     volumes: Vec<&'a PersistentVolume>,
@@ -206,21 +206,37 @@ impl<'a> Sample<'a> {
     }
 
     /// Of volumes of one shape, by size and name: the smallest that are large
-    /// enough, and the largest that are not.
-    fn add_sides(&mut self, volumes: &[&'a PersistentVolume], claim: &PersistentVolumeClaim) {
+    /// enough, and the largest that are not. The claim's own, which are few, are
+    /// passed over, and not looked for one by one.
+    fn add_sides(
+        &mut self,
+        volumes: &[&'a PersistentVolume],
+        claim: &PersistentVolumeClaim,
+        own: &[&'a PersistentVolume],
+    ) {
         let asked = claim.requested_storage();
         let split = volumes.partition_point(|volume| volume.storage() < asked);
         let (small, large) = volumes.split_at_checked(split).unwrap_or_default();
-        for (place, volume) in large.iter().take(NEAREST).enumerate() {
-            self.add(volume, if place == 0 { large.len() } else { 0 });
+        let not_own = |volume: &&&PersistentVolume| !is_claimed_by(volume, claim);
+        let count = |side: &[&PersistentVolume]| {
+            let own = own.iter().filter(|own| {
+                let found = side.binary_search_by(|volume| by_size(volume, own));
+                found.is_ok()
+            });
+            side.len().saturating_sub(own.count())
+        };
+        let others = large.iter().filter(not_own);
+        for (place, volume) in others.take(NEAREST).enumerate() {
+            self.add(volume, if place == 0 { count(large) } else { 0 });
         }
         let (mut rest, mut taken) = (small, 0_usize);
         while let Some(last) = rest.last() {
             // Of equally large ones those with the lowest names.
             let start = rest.partition_point(|volume| volume.storage() < last.storage());
             let (smaller, run) = rest.split_at_checked(start).unwrap_or_default();
-            for volume in run.iter().take(NEAREST.saturating_sub(taken)) {
-                self.add(volume, if taken == 0 { small.len() } else { 0 });
+            let others = run.iter().filter(not_own);
+            for volume in others.take(NEAREST.saturating_sub(taken)) {
+                self.add(volume, if taken == 0 { count(small) } else { 0 });
                 taken = taken.saturating_add(1);
             }
             if taken >= NEAREST {

@@ -6,6 +6,7 @@ mod next;
 pub use next::{AfterWrite, Next, ReadVolume};
 
 mod provision;
+pub(crate) use provision::volume_name_for;
 pub use provision::{ProvisionVolume, StartProvisioner};
 
 mod clean_up;

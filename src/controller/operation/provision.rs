@@ -19,6 +19,11 @@ use crate::view::{ClusterView, Held};
 /// was made in vain is deleted.
 pub(super) const ATTEMPTS: u32 = 5;
 
+/// The name that the claim's own volume will have.
+pub(crate) fn volume_name_for(claim: &PersistentVolumeClaim) -> String {
+    format!("pvc-{}", claim.metadata.uid())
+}
+
 /// What stays the same over the whole operation.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Provisioning {
@@ -30,9 +35,8 @@ pub(super) struct Provisioning {
 }
 
 impl Provisioning {
-    /// The name that the volume will have.
     fn volume_name(&self) -> String {
-        format!("pvc-{}", self.claim.metadata.uid())
+        volume_name_for(&self.claim)
     }
 
     pub(super) fn over(draft: Draft) -> Plan<Next> {

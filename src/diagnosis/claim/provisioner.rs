@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
 use super::Examination;
-use crate::api::{PersistentVolumeClaim, VolumeMode, names};
+use crate::api::{ObjectReference, PersistentVolume, PersistentVolumeClaim, VolumeMode, names};
+use crate::controller::volume_name_for;
 use crate::diagnosis::external::provisioner_config;
 use crate::diagnosis::parts::Rule;
 use crate::diagnosis::{ClaimFacts, Finding, Remedy};
+use crate::matching::MatchReport;
 use crate::provisioner::{
     ClaimNext, ClaimOutcome, DataSource, NO_BLOCK_SUPPORT, ProvisionError, RequestError,
     RequestInputs, TopologyError, TopologyQuery, csi, sync_claim, topology_requirement,
@@ -57,21 +59,41 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     /// The volume that has the name of the claim's own is there, and the
     /// controller did not take it.
     fn made_volume_unusable(&self, volume: String) -> Finding {
-        let (report, _) = self.report();
-        let judged = report
-            .volumes
-            .iter()
-            .find(|one| one.volume.name() == volume);
-        let refusals = judged.map(|one| one.refusals.iter().map(Rule::of).collect());
-        let remedy = Remedy::new(
-            format!("see what is in volume `{volume}`; if nothing is to be kept, delete it"),
-            "the claim's volume is then made anew",
-        );
+        let refused = |volume: &PersistentVolume| {
+            let report = MatchReport::new(self.claim, [volume], &self.options());
+            let judged = report.volumes.iter();
+            judged
+                .flat_map(|one| one.refusals.iter().map(Rule::of))
+                .collect()
+        };
+        let found = self.survey.view.volume(&volume);
+        let is_own = found.as_deref().is_some_and(|volume| {
+            let uid = volume.claim_ref().map(ObjectReference::uid);
+            uid.is_some_and(|uid| !uid.is_empty() && uid == self.claim.metadata.uid())
+        });
+        // One that is the claim's goes with it, and not before.
+        let remedy = match is_own {
+            true => Remedy::new(
+                "delete the claim and create it again",
+                "a volume is made for the new claim, and this one's goes by its reclaim policy",
+            ),
+            false => Remedy::new(
+                format!("see what is in volume `{volume}`; if nothing is to be kept, delete it"),
+                "the claim's volume is then made anew",
+            ),
+        };
         let facts = ClaimFacts::MadeVolumeUnusable {
+            rules: found.as_deref().map(refused).unwrap_or_default(),
             volume,
-            rules: refusals.unwrap_or_default(),
         };
         Finding::from(facts).with(remedy)
+    }
+
+    /// The same, for a plugin of the controller's own.
+    pub(super) fn is_made_already(&self) -> Option<Finding> {
+        let volume = volume_name_for(self.claim);
+        let is_there = self.survey.view.volume(&volume).is_some();
+        is_there.then(|| self.made_volume_unusable(volume))
     }
 
     /// Why the driver cannot be told where the volume must be reachable from.

@@ -34,7 +34,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         let mut asides = Vec::new();
         let place = [
             (
-                self.selected_node_gone(),
+                self.selected_node_gone(is_in_tree),
                 is_in_tree || self.goes_by_node(&name),
             ),
             (self.topology_unsatisfied(&class), is_delayed),
@@ -45,7 +45,9 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 false => asides.extend(finding),
             }
         }
-        if !is_in_tree {
+        if is_in_tree {
+            findings.extend(self.is_made_already());
+        } else {
             findings.extend(self.provisioner_refuses(&name));
             findings.extend(self.provisioner_failed(&name));
         }
@@ -114,6 +116,13 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             }
             .into(),
         ];
+        if let Some(blocked) = class
+            .as_deref()
+            .and_then(|class| self.selected_node_blocks(class))
+        {
+            findings.push(blocked);
+            return findings;
+        }
         let (report, summary) = self.report();
         match makes {
             None => findings.extend(self.without_class_object()),
@@ -153,15 +162,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     }
 
     fn selector_refused(&self, provisioner: &str) -> Option<Finding> {
-        let selector = self.claim.spec.selector.as_ref()?;
-        let is_empty = selector
-            .match_labels
-            .as_ref()
-            .is_none_or(|labels| labels.is_empty())
-            && selector
-                .match_expressions
-                .as_ref()
-                .is_none_or(Vec::is_empty);
+        let is_empty = self.selects()?;
         let facts = ClaimFacts::SelectorRefused {
             provisioner: provisioner.to_owned(),
             is_empty,
@@ -172,12 +173,21 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         )))
     }
 
-    pub(super) fn selected_node_gone(&self) -> Option<Finding> {
+    /// Whether the claim's selector is there, and then whether it is empty.
+    pub(super) fn selects(&self) -> Option<bool> {
+        let selector = self.claim.spec.selector.as_ref()?;
+        let labels = selector.match_labels.as_ref();
+        let expressions = selector.match_expressions.as_ref();
+        Some(labels.is_none_or(|labels| labels.is_empty()) && expressions.is_none_or(Vec::is_empty))
+    }
+
+    fn selected_node_gone(&self, is_in_tree: bool) -> Option<Finding> {
         let metadata = &self.claim.metadata;
         let node = metadata.annotation(names::SELECTED_NODE)?;
-        // No node is none to those who wait for one, and no wish to others.
+        // No node is none to those who wait for one and to the controller's own
+        // plugins, and no wish to others.
         let is_gone = match node {
-            "" => self.survey.is_delayed(self.claim.class_name()),
+            "" => is_in_tree || self.survey.is_delayed(self.claim.class_name()),
             node => self.survey.known.nodes && self.survey.view.node(node).is_none(),
         };
         if !is_gone {

@@ -166,7 +166,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             let class = claim.attributes_class_name();
             wants.push(format!("volumeAttributesClassName `{class}`"));
         }
-        if claim.spec.selector.is_some() {
+        if self.selects().is_some_and(|is_empty| !is_empty) {
             wants.push("labels that the claim's selector matches".to_owned());
         }
         for want in wants {

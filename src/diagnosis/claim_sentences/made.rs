@@ -231,7 +231,7 @@ pub(super) fn sentence(facts: &ClaimFacts, f: &mut fmt::Formatter<'_>) -> fmt::R
         Is::MadeVolumeUnusable { volume, rules } => {
             write!(
                 f,
-                "has no volume made for it, since {} has the name of its own: it ",
+                "has no volume made for it, since there is volume {}, which has that name: it ",
                 Name(volume)
             )?;
             match rules.is_empty() {

@@ -52,19 +52,20 @@ pub(super) fn searched<V: DiagnosticView + ?Sized>(
         Ok(judged) => judged,
         Err(message) => return PodFacts::SearchFails { message }.into(),
     };
-    let mut counts = judged.counts;
-    for (code, nodes, text) in [
-        ("volume-zone", &elsewhere, OTHER_ZONE),
-        ("node-selector", &others, NOT_WANTED),
-    ] {
-        if !nodes.is_empty() {
-            counts.push(Counted {
-                code,
-                count: nodes.len(),
-                text: text.to_owned(),
-            });
-        }
-    }
+    let out_of_question = [
+        ("volume-zone", elsewhere.len(), OTHER_ZONE),
+        ("node-selector", others.len(), NOT_WANTED),
+    ];
+    let out_of_question = out_of_question
+        .into_iter()
+        .filter(|(_, count, _)| *count > 0);
+    let out_of_question = out_of_question.map(|(code, count, text)| Counted {
+        code,
+        count,
+        text: text.to_owned(),
+    });
+    let out_of_question: Vec<_> = out_of_question.collect();
+    let counts = [judged.counts.as_slice(), &out_of_question].concat();
     if let Some(waits) = waits_for_volumes(survey, claims, &judged.fitting) {
         return waits;
     }
@@ -95,7 +96,16 @@ pub(super) fn searched<V: DiagnosticView + ?Sized>(
     if let Some(conflict) = elsewhere.first().and_then(|node| zones.conflict(node)) {
         obstacles.push(conflict);
     }
-    let remedies = selected_anew(survey, claims, &wanted).unwrap_or_else(|| remedies(&counts));
+    // Undoing a selection comes first, where it changes anything.
+    let anew = selected_anew(survey, claims, &wanted);
+    let anew = anew.filter(|(later, _)| later.counts != judged.counts);
+    let remedies = match anew {
+        Some((later, undo)) => {
+            let later = [later.counts, out_of_question].concat();
+            std::iter::once(undo).chain(remedies(&later)).collect()
+        }
+        None => remedies(&counts),
+    };
     let facts = PodFacts::NoNodeFits {
         nodes,
         reasons: counts,
@@ -151,13 +161,13 @@ impl<'n> Judged<'n> {
     }
 }
 
-/// No node fits for which volumes are searched where one was selected for a
-/// claim: that is to be undone first, and what helps then may come after it.
-fn selected_anew<V: DiagnosticView + ?Sized>(
+/// What the nodes would say if none were selected for any claim, and undoing
+/// that.
+fn selected_anew<'n, V: DiagnosticView + ?Sized>(
     survey: &Survey<'_, V>,
     claims: &PodClaims,
-    nodes: &[&Node],
-) -> Option<Vec<Remedy>> {
+    nodes: &[&'n Node],
+) -> Option<(Judged<'n>, Remedy)> {
     let is_selected =
         |claim: &&Arc<PersistentVolumeClaim>| claim.metadata.has_annotation(names::SELECTED_NODE);
     let selected: Vec<_> = claims.delayed.iter().filter(is_selected).collect();
@@ -169,13 +179,12 @@ fn selected_anew<V: DiagnosticView + ?Sized>(
     }
     let search = PodSearch::new(&anew, survey.view, survey.config.features);
     let later = Judged::of(&search, nodes).ok()?;
-    let keys: Vec<_> = selected
-        .iter()
-        .map(|claim| ClaimKey::of(claim).to_string())
-        .collect();
+    let keys = selected.iter().map(|claim| ClaimKey::of(claim).to_string());
+    let keys: Vec<_> = keys.collect();
+    let noun = if keys.len() == 1 { "claim" } else { "claims" };
     let undo = Remedy::new(
         format!(
-            "remove annotation `{}` from {}, so that the scheduler selects another node",
+            "remove annotation `{}` from {noun} {}, so that the scheduler selects another node",
             names::SELECTED_NODE,
             Names(&keys)
         ),
@@ -192,9 +201,7 @@ fn selected_anew<V: DiagnosticView + ?Sized>(
     } else {
         undo
     };
-    let mut remedies_after = remedies(&later.counts);
-    remedies_after.insert(0, undo);
-    Some(remedies_after)
+    Some((later, undo))
 }
 
 /// What would make a node fit.
