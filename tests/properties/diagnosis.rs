@@ -365,8 +365,12 @@ proptest! {
             let diagnosis = survey.volume(volume);
             let reference = volume.claim_ref();
             let claim = reference.and_then(|reference| {
-                let claim = snapshot.claim(reference.namespace(), reference.name())?;
-                (claim.metadata.uid() == reference.uid()).then_some(claim)
+                snapshot.claims().find(|claim| {
+                    let is_named = claim.metadata.name() == reference.name()
+                        && claim.metadata.namespace() == reference.namespace();
+                    !reference.uid().is_empty() && claim.metadata.uid() == reference.uid()
+                        && (is_named || claim.is_bind_completed())
+                })
             });
             let has_it = claim.as_ref().is_some_and(|claim| claim.volume_name() == volume.name());
             let gets_it = claim.as_ref().is_some_and(|claim| {

@@ -192,10 +192,6 @@ fn diagnosed(survey: &Survey<'_, Snapshot>, snapshot: &Snapshot, of: &ObjectName
 fn is_told(remedied: Code, fault: &Fault, before: &Before, patched: &ObjectName) -> bool {
     let is_of_volume = fault.volume == patched.name;
     match (remedied, fault.code) {
-        // Of two claims that were bound to one volume one gets it.
-        (Code::VolumeUnclaimed, Code::ClaimMisbound) => true,
-        // A claim that the volume knows by its uid alone is not looked for.
-        (Code::VolumeReleased, Code::ClaimMisbound) => true,
         (_, Code::ClaimMisbound | Code::ClaimLostVolume | Code::ClaimLostVolumeName) => false,
         // What was at fault is told of the next one, where there are several.
         _ if before.has_fault(&fault.object) => true,
@@ -203,8 +199,10 @@ fn is_told(remedied: Code, fault: &Fault, before: &Before, patched: &ObjectName)
         _ if before.rivals(patched).contains(&fault.object) => true,
         // It is given to every claim that sets no class.
         (Code::ClaimClassUnset, _) => true,
-        // To its pods the claim looked bound, and was about to be Lost.
-        (Code::ClaimBindingImported, _) => fault.object.starts_with("pod "),
+        // What its claims then have, or have not, a pod is told, and through it
+        // other claims of the pod; that is judged itself.
+        _ if fault.object.starts_with("pod ") => true,
+        (_, Code::ClaimPodsUnschedulable) => true,
         // A claim is told what else keeps it from a volume, now that it has a
         // claim to it, or what is odd about it.
         (

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::Examination;
-use crate::api::{ClaimKey, ObjectReference, PersistentVolume, VolumeBindingMode, VolumePhase};
+use crate::api::{
+    ClaimKey, ObjectReference, PersistentVolume, VolumeBindingMode, VolumePhase, names,
+};
 use crate::diagnosis::parts::Rule;
 use crate::diagnosis::words::NAMED;
 use crate::diagnosis::{ClaimFacts, Facts, Finding, Kind, ObjectName, Patch, Remedy, volume};
@@ -204,7 +206,14 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     fn refused(&self, reserved: &PersistentVolume) -> Vec<Rule> {
         let report = MatchReport::new(self.claim, [reserved], &self.options());
         let refusals = report.volumes.iter().flat_map(|report| &report.refusals);
-        refusals.map(Rule::of).collect()
+        // The scheduler does not look at the modes of what is reserved.
+        let is_delayed = self.survey.is_delayed(self.claim.class_name());
+        let is_selected = self.claim.metadata.has_annotation(names::SELECTED_NODE);
+        let matters = |refusal: &&Refusal<'_>| {
+            let is_of_modes = matches!(refusal, Refusal::AccessModes { .. });
+            !is_of_modes || !is_delayed || is_selected
+        };
+        refusals.filter(matters).map(Rule::of).collect()
     }
 
     /// Volumes whose claimRef lacks a part, and was surely meant for this claim.
@@ -302,9 +311,26 @@ pub(in crate::diagnosis) fn meant_by<'s, V: DiagnosticView + ?Sized>(
     }
 }
 
-/// Completing a claimRef without a uid.
-pub(in crate::diagnosis) fn complete(volume: &PersistentVolume, claim: &ClaimKey) -> Remedy {
-    completed(volume, None, claim)
+/// Completing a claimRef without a uid, if the claim gets the volume then.
+pub(in crate::diagnosis) fn complete<V: DiagnosticView + ?Sized>(
+    survey: &crate::diagnosis::Survey<'_, V>,
+    volume: &PersistentVolume,
+    key: &ClaimKey,
+) -> Option<Remedy> {
+    let claim = survey.view.claim(&key.namespace, &key.name)?;
+    let examination = Examination {
+        survey,
+        claim: &claim,
+        looks_into_pods: false,
+    };
+    let is_taken = match claim.volume_name() {
+        "" => {
+            let reserved = examination.reserved(volume);
+            !claim.is_bind_completed() && examination.refused(&reserved).is_empty()
+        }
+        name => name == volume.name(),
+    };
+    is_taken.then(|| completed(volume, None, key))
 }
 
 fn completed(volume: &PersistentVolume, risk: Option<&Finding>, claim: &ClaimKey) -> Remedy {

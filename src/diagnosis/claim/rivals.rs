@@ -2,8 +2,7 @@
 
 use super::Examination;
 use crate::api::{ClaimKey, PersistentVolume};
-use crate::diagnosis::words::NamesOf;
-use crate::diagnosis::{ClaimFacts, Facts, Finding, Remedy, VolumeFacts, volume};
+use crate::diagnosis::{ClaimFacts, Facts, Finding, VolumeFacts, volume};
 use crate::view::DiagnosticView;
 
 /// So many are told by name.
@@ -22,22 +21,8 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             rivals,
             count,
         };
-        let remedy = match self.survey.naming().owners(volume.name()) {
-            [] | [_] => volume::claim_again(volume, self.claim),
-            owners => {
-                let owners: Vec<_> = owners.iter().map(ClaimKey::to_string).collect();
-                Remedy::new(
-                    format!(
-                        "see which of {} has its data in volume `{}`, and write that one's \
-                         claimRef back",
-                        NamesOf(&owners, owners.len()),
-                        volume.name()
-                    ),
-                    "the others are Lost then",
-                )
-            }
-        };
-        Some(Finding::from(facts).with(remedy))
+        let owners = self.survey.naming().owners(volume.name());
+        Some(Finding::from(facts).with(volume::claim_again(volume, self.claim, owners)))
     }
 
     /// More claims are after the volume than there are volumes for this one:

@@ -138,7 +138,8 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             && survey.known.has_claims_of(&owner.namespace);
         let is_released = volume.status.phase == Some(VolumePhase::Released);
         let is_available = volume.status.phase == Some(VolumePhase::Available);
-        match (only_kept && is_whole && is_gone, reference.uid()) {
+        let is_nobodys = is_gone && !self.is_bound_elsewhere(volume);
+        match (only_kept && is_whole && is_nobodys, reference.uid()) {
             (true, "") if is_available => Some(self.hand_over(volume, reference.key())),
             (true, uid) if is_released && !uid.is_empty() => {
                 Some(self.take_over(volume, reference.key()))

@@ -39,7 +39,9 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         let is_own = owner == ClaimKey::of(self.claim);
         let held_by = self.survey.view.claim(&owner.namespace, &owner.name);
         let has_owner = held_by.as_ref().is_some_and(|claim| {
-            reference.uid().is_empty() || claim.metadata.uid() == reference.uid()
+            let has_another =
+                !claim.volume_name().is_empty() && claim.volume_name() != volume.name();
+            reference.uid().is_empty() || (claim.metadata.uid() == reference.uid() && !has_another)
         }) || self.is_bound_elsewhere(&volume);
         let is_gone = held_by.is_none()
             && !has_owner

@@ -174,7 +174,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         };
         let remedy = match meant {
             _ if self.volume.metadata.is_being_deleted() => None,
-            Some(meant) => Some(complete(self.volume, meant)),
+            Some(meant) => complete(self.survey, self.volume, meant),
             None => Some(self.free()),
         };
         Finding::from(facts).with_all(remedy)
@@ -263,7 +263,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         let then = match self.volume.metadata.is_being_deleted() {
             true => "",
             false if is_reserved => ", and makes it Available",
-            false => " and makes it available",
+            false => " and makes it Available",
         };
         format!("the next sync {taken}{then}")
     }
@@ -295,6 +295,11 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
     fn released(&self, key: ClaimKey, reference: &ObjectReference, then: Reclaim) -> Finding {
         match then {
             Reclaim::Kept => {
+                // The uid counts, whatever name stands beside it.
+                if let Some(taker) = self.taker() {
+                    let claim = taker.claim;
+                    return VolumeFacts::Binding { claim }.into();
+                }
                 let is_going = self.volume.metadata.is_being_deleted();
                 let facts = VolumeFacts::Released {
                     claim: key.clone(),

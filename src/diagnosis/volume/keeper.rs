@@ -23,6 +23,18 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         }
         let claim = ClaimKey::referred(reference);
         let survey = self.survey;
+        // A claim that was bound to the volume is known by its uid alone.
+        let mut owners = survey.naming().owners(self.volume.name()).iter();
+        let owner = owners.find(|owner| {
+            let claim = survey.view.claim(&owner.namespace, &owner.name);
+            claim.is_some_and(|claim| claim.metadata.uid() == reference.uid())
+        });
+        if let Some(claim) = owner.cloned() {
+            return Some(Keeper {
+                claim,
+                has_it: true,
+            });
+        }
         match survey.view.claim(&claim.namespace, &claim.name) {
             Some(found) => {
                 let named = found.volume_name();

@@ -32,6 +32,8 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             return None;
         }
         Some(match self.reclaim() {
+            // Its claim is gone, and what follows is told with that.
+            _ if self.is_claim_gone() => return None,
             Reclaim::Fails(message) => {
                 let patch =
                     serde_json::json!({"spec": {"persistentVolumeReclaimPolicy": "Retain"}});
@@ -39,8 +41,6 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
                 let finding = Finding::from(VolumeFacts::ReleaseFails { message });
                 finding.with(remedy.patching(self.patch(patch)))
             }
-            // Its claim is gone, and what follows is told with that.
-            _ if self.is_claim_gone() => return None,
             // Its object is not kept, only its data: told with the deletion.
             Reclaim::Kept if is_going => return None,
             then => VolumeFacts::AtRelease { then }.into(),
@@ -163,6 +163,7 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
         let csi = self.volume.spec.csi.as_ref();
         let of_source = csi.and_then(|csi| csi.driver.as_deref());
         let migrated = metadata.annotation(names::MIGRATED_TO);
+        let migrated = migrated.filter(|driver| !driver.is_empty());
         let names = match metadata.annotation(names::PROVISIONED_BY) {
             Some(made_by) => {
                 let migrated = migrated.or_else(|| self.survey.config.migrated_to(made_by));

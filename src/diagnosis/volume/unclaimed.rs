@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::Examination;
 use crate::api::{ClaimKey, PersistentVolume, PersistentVolumeClaim};
+use crate::diagnosis::words::NamesOf;
 use crate::diagnosis::{Finding, Kind, ObjectName, Patch, Remedy, VolumeFacts};
 use crate::view::DiagnosticView;
 
@@ -19,7 +20,8 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             return None;
         }
         let survey = self.survey;
-        let owner = survey.naming().owners(volume.name()).first()?;
+        let owners = survey.naming().owners(volume.name());
+        let owner = owners.first()?;
         let claim = survey.view.claim(&owner.namespace, &owner.name)?;
         let offers = survey.offers(volume);
         let facts = VolumeFacts::Unclaimed {
@@ -28,15 +30,29 @@ impl<V: DiagnosticView + ?Sized> Examination<'_, '_, V> {
             rivals: offers.fitting.iter().take(TOLD).cloned().collect(),
             count: offers.count,
         };
-        Some(Finding::from(facts).with(claim_again(volume, &claim)))
+        Some(Finding::from(facts).with(claim_again(volume, &claim, owners)))
     }
 }
 
-/// Writing the claimRef that a volume should have.
+/// Writing the claimRef that a volume should have. Where more claims than this
+/// one were bound to it, only a look at the data tells which.
 pub(in crate::diagnosis) fn claim_again(
     volume: &PersistentVolume,
     claim: &PersistentVolumeClaim,
+    owners: &[ClaimKey],
 ) -> Remedy {
+    if owners.len() > 1 {
+        let told = owners.iter().take(TOLD).map(ClaimKey::to_string);
+        let told: Vec<_> = told.collect();
+        return Remedy::new(
+            format!(
+                "see which of {} has its data in volume `{}`, and write that one's claimRef back",
+                NamesOf(&told, owners.len()),
+                volume.name()
+            ),
+            "the others are Lost then",
+        );
+    }
     let key = ClaimKey::of(claim);
     let reference = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
         "namespace": key.namespace, "name": key.name, "uid": claim.metadata.uid});
