@@ -6,8 +6,7 @@ use std::sync::Arc;
 use pvbind::api::{ClaimKey, Object, PersistentVolume};
 use pvbind::controller::{ClaimEvidence, Config, sync_volume};
 use pvbind::diagnosis::{
-    ClaimFacts, Code, Diagnosis, Facts, Finding, Kind, Known, ObjectName, Patch, Remedy, Severity,
-    Survey, ViewDiagnosis, VolumeFacts,
+    Code, Diagnosis, Finding, Kind, Known, ObjectName, Patch, Remedy, Survey, ViewDiagnosis,
 };
 use pvbind::plan::{Step, Verdict, Write, apply_merge_patch};
 use pvbind::provisioner::ProvisionError;
@@ -112,9 +111,9 @@ impl Objects {
     }
 
     /// Applies each patch of a diagnosis by itself. What it was for is gone; and
-    /// if it `looks_around` and everything is known: no other object has a fault
-    /// that it had not, but for those of [`is_told`], and a claim that is said to
-    /// get a volume gets it. How many patches there are.
+    /// if it `looks_around` and everything is known: no other claim loses its
+    /// volume by it, and a claim that is said to get a volume gets it. How many
+    /// patches there are.
     pub(crate) fn check_remedies(
         &self,
         config: &Config,
@@ -129,11 +128,8 @@ impl Objects {
         let remedies: Vec<_> = remedies.collect();
         let snapshot = self.snapshot();
         let looks_around = looks_around && *known == Known::default() && !remedies.is_empty();
-        let before =
-            looks_around.then(|| Before::of(&self.survey(config, known, &snapshot), &snapshot));
-        let faults = before
-            .as_ref()
-            .map(|before| faults_of(&before.view, &of.object));
+        let before = looks_around
+            .then(|| losses_of(&self.survey(config, known, &snapshot).view(), &of.object));
         for (finding, remedy, patch) in &remedies {
             let after = self.patched(patch);
             let later_snapshot = after.snapshot();
@@ -144,16 +140,16 @@ impl Objects {
                 !left.any(|left| topic(left) == topic(finding)),
                 "after {patch}:\nbefore {finding:?}\nafter {later:?}"
             );
-            let Some((before, faults)) = before.as_ref().zip(faults.as_ref()) else {
+            let Some(before) = &before else {
                 continue;
             };
-            for fault in faults_of(&survey.view(), &of.object).difference(faults) {
-                assert!(
-                    is_told(finding.code(), fault, before, &patch.object),
-                    "after {patch}:\n{finding:?}\nnew {fault:?}\nof {}",
-                    Value::from_iter(self.0.values().cloned())
-                );
-            }
+            let losses = losses_of(&survey.view(), &of.object);
+            let new: Vec<_> = losses.difference(before).collect();
+            assert!(
+                new.is_empty(),
+                "after {patch}:\n{finding:?}\nlost: {new:?}\nof {}",
+                Value::from_iter(self.0.values().cloned())
+            );
             if let Some(volume) = promised(remedy) {
                 after.check_bound(config, of, &volume, &format!("{patch}: {finding:?}"));
             }
@@ -188,114 +184,20 @@ fn diagnosed(survey: &Survey<'_, Snapshot>, snapshot: &Snapshot, of: &ObjectName
     }
 }
 
-/// Faults that a remedy may give another object. None becomes Lost.
-fn is_told(remedied: Code, fault: &Fault, before: &Before, patched: &ObjectName) -> bool {
-    let is_of_volume = fault.volume == patched.name;
-    match (remedied, fault.code) {
-        (_, Code::ClaimMisbound | Code::ClaimLostVolume | Code::ClaimLostVolumeName) => false,
-        // What was at fault is told of the next one, where there are several.
-        _ if before.has_fault(&fault.object) => true,
-        // Who might have taken the volume that is given away does not get it.
-        _ if before.rivals(patched).contains(&fault.object) => true,
-        // It is given to every claim that sets no class.
-        (Code::ClaimClassUnset, _) => true,
-        // What its claims then have, or have not, a pod is told, and through it
-        // other claims of the pod; that is judged itself.
-        _ if fault.object.starts_with("pod ") => true,
-        (_, Code::ClaimPodsUnschedulable) => true,
-        // A claim is told what else keeps it from a volume, now that it has a
-        // claim to it, or what is odd about it.
-        (
-            _,
-            Code::ClaimReservedUnusable
-            | Code::ClaimReservationIncomplete
-            | Code::ClaimNamesMismatchedVolume
-            | Code::ClaimNamesTakenVolume
-            | Code::ClaimVolumeUnreachable
-            | Code::ClaimVolumeWithoutCapacity
-            | Code::ClaimResizeInfeasible
-            | Code::ClaimResizeNotAllowed,
-        ) => is_of_volume,
-        _ => false,
-    }
-}
-
-/// What was said of a cluster before a patch.
-struct Before {
-    view: ViewDiagnosis,
-    /// The pods that use a claim.
-    users: BTreeMap<String, BTreeSet<String>>,
-}
-
-impl Before {
-    fn of(survey: &Survey<'_, Snapshot>, snapshot: &Snapshot) -> Self {
-        let mut users: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
-        for pod in snapshot.pods() {
-            for claim in pod.claims() {
-                let claim = ClaimKey::new(pod.namespace(), &*claim.claim);
-                let users = users.entry(format!("claim {claim}")).or_default();
-                users.insert(format!("pod {}/{}", pod.namespace(), pod.name()));
-            }
-        }
-        Before {
-            view: survey.view(),
-            users,
-        }
-    }
-
-    fn has_fault(&self, object: &str) -> bool {
-        let mut view = self.view.iter();
-        view.any(|one| one.object.to_string() == object && one.severity() == Severity::Fault)
-    }
-
-    /// The claims that might have taken a volume, and the pods that use them.
-    fn rivals(&self, volume: &ObjectName) -> BTreeSet<String> {
-        let mut claims = BTreeSet::new();
-        for diagnosis in self.view.iter() {
-            let is_volume = diagnosis.object == *volume;
-            for finding in diagnosis.findings() {
-                match &finding.facts {
-                    Facts::Volume(
-                        VolumeFacts::Wanted { claims: keys, .. }
-                        | VolumeFacts::Unclaimed { rivals: keys, .. },
-                    ) if is_volume => claims.extend(keys.iter().map(|key| format!("claim {key}"))),
-                    Facts::Claim(ClaimFacts::WouldBind { volume: taken, .. })
-                        if volume.kind == Kind::Volume && *taken == volume.name =>
-                    {
-                        claims.insert(diagnosis.object.to_string());
-                    }
-                    _ => {}
-                }
-            }
-        }
-        let users = claims.iter().filter_map(|claim| self.users.get(claim));
-        let users: Vec<_> = users.flatten().cloned().collect();
-        claims.extend(users);
-        claims
-    }
-}
-
-/// The faults of all objects but one.
-fn faults_of(view: &ViewDiagnosis, but: &ObjectName) -> BTreeSet<Fault> {
+/// The claims that are Lost or about to be, but for one object.
+fn losses_of(view: &ViewDiagnosis, but: &ObjectName) -> BTreeSet<(String, Code)> {
     let others = view.iter().filter(|diagnosis| diagnosis.object != *but);
-    let faults = others.flat_map(|diagnosis| {
-        let findings = diagnosis.findings().iter();
-        let faults = findings.filter(|finding| finding.severity() == Severity::Fault);
-        faults.map(|fault| Fault {
-            object: diagnosis.object.to_string(),
-            code: fault.code(),
-            volume: topic(fault).1.as_str().unwrap_or_default().to_owned(),
-        })
+    let losses = others.flat_map(|diagnosis| {
+        let codes = diagnosis.findings().iter().map(Finding::code);
+        let losses = codes.filter(|code| {
+            matches!(
+                code,
+                Code::ClaimMisbound | Code::ClaimLostVolume | Code::ClaimLostVolumeName
+            )
+        });
+        losses.map(|code| (diagnosis.object.to_string(), code))
     });
-    faults.collect()
-}
-
-/// What is wrong with an object.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Fault {
-    object: String,
-    code: Code,
-    volume: String,
+    losses.collect()
 }
 
 /// The volume that the claim is said to get.
