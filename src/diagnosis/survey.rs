@@ -561,38 +561,34 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
         self.naming.get_or_init(|| Naming::new(&self.claims))
     }
 
-    /// The pods that use a claim and wait for a node, by name, found out once.
+    /// The pods that use a claim and wait for a node, by name.
     pub(super) fn waiting_for(&self, claim: &ClaimKey) -> Arc<Vec<String>> {
-        let found_out = || self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pods) = found_out().get(claim).cloned() {
-            return pods;
-        }
-        let mut pods = Vec::new();
-        let visit = &mut |pod: &Pod| {
+        self.pods_of(claim, &self.waiting, |pod| {
             let is_over = pod.is_finished() || pod.metadata.is_being_deleted();
-            if pod.node_name().is_empty() && !is_over {
-                pods.push(pod.name().to_owned());
-            }
-        };
-        let view = self.view;
-        view.visit_pods_using_claim(&claim.namespace, &claim.name, visit);
-        pods.sort_unstable();
-        pods.dedup();
-        let pods = Arc::new(pods);
-        found_out().insert(claim.clone(), Arc::clone(&pods));
-        pods
+            pod.node_name().is_empty() && !is_over
+        })
     }
 
     /// The pods that use a claim, or would if there were one, and are not
     /// finished.
     pub(super) fn unfinished_pods(&self, claim: &ClaimKey) -> Arc<Vec<String>> {
-        let found_out = || self.users.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pods) = found_out().get(claim).cloned() {
+        self.pods_of(claim, &self.users, |pod| !pod.is_finished())
+    }
+
+    /// The pods of a kind that use a claim, by name, found out once.
+    fn pods_of(
+        &self,
+        claim: &ClaimKey,
+        known: &Mutex<BTreeMap<ClaimKey, Arc<Vec<String>>>>,
+        is_meant: impl Fn(&Pod) -> bool,
+    ) -> Arc<Vec<String>> {
+        let known = || known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pods) = known().get(claim).cloned() {
             return pods;
         }
         let mut pods = Vec::new();
         let visit = &mut |pod: &Pod| {
-            if !pod.is_finished() {
+            if is_meant(pod) {
                 pods.push(pod.name().to_owned());
             }
         };
@@ -601,7 +597,7 @@ impl<'a, V: DiagnosticView + ?Sized> Survey<'a, V> {
         pods.sort_unstable();
         pods.dedup();
         let pods = Arc::new(pods);
-        found_out().insert(claim.clone(), Arc::clone(&pods));
+        known().insert(claim.clone(), Arc::clone(&pods));
         pods
     }
 
